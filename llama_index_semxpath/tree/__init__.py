@@ -1,0 +1,1 @@
+"""Typed trees of documents, records and memory."""
