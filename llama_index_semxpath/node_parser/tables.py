@@ -1,0 +1,287 @@
+"""Tables bound to their meaning: each row knows the full header of each of its values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from llama_index_semxpath.node_parser.blocks import Block
+from llama_index_semxpath.node_parser.values import parse_quantity, typed_value
+from llama_index_semxpath.tree.node import Value
+
+#: Joins the levels of a header into one column name.
+LEVEL_SEPARATOR = " / "
+#: Joins the cells of a row in its text.
+CELL_SEPARATOR = " | "
+#: Widest grid that is laid out; a declared span of a million columns is an attack or a slip.
+MAX_COLUMNS = 2_000
+_MAX_HEADER_ROWS = 6
+# Squares that spans may cover in all, over one for each cell: bounds nested hostile spans.
+_MAX_COVERED = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a source table.
+
+    Args:
+        text: What it shows.
+        colspan: Columns it covers, 1 and up.
+        rowspan: Rows it covers, 1 and up; 0 means to the end of the table, as in HTML.
+        header: Whether the source marks it as a header (``th``, a repeated header row).
+    """
+
+    text: str
+    colspan: int = 1
+    rowspan: int = 1
+    header: bool = False
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One square of the laid-out grid; covered squares share the cell of their origin."""
+
+    cell: Cell
+    origin: bool
+
+
+_EMPTY = Cell("")
+_Row = list[_Slot]
+
+
+def table_block(
+    rows: Sequence[Sequence[Cell | str]],
+    *,
+    header_rows: int | None = None,
+    caption: str = "",
+    span: tuple[int, int] | None = None,
+    page: int | None = None,
+    row_spans: Sequence[tuple[int, int] | None] | None = None,
+) -> Block:
+    """Make a ``Table`` block with its ``Row`` blocks from a grid of cells.
+
+    A row's attributes are its values under their full header path, levels joined by ``" / "``
+    (``2030 / Wheat``), typed by ``values.typed_value``; empty cells give no attribute. A cell that
+    covers several rows counts in each of them, but its text stands only in the first.
+
+    Args:
+        rows: Rows of cells; squares covered by a span of another cell are left out, as in HTML.
+        header_rows: How many rows at the top are header; ``None`` infers it.
+        caption: Caption of the table.
+        span: Character span in the source.
+        page: 1-based page.
+        row_spans: Character span of each row, aligned with ``rows``.
+
+    Returns:
+        The block: text is the header, attributes are ``caption``, ``columns`` and, where a column
+        has one unit, ``units``.
+
+    Example:
+        >>> block = table_block([["Item", "Price"], ["Bolt", "$1,200"]])
+        >>> block.text, block.children[0].text, block.children[0].attributes
+        ('Item | Price', 'Bolt | $1,200', {'Item': 'Bolt', 'Price': 1200})
+    """
+    grid = _lay_out(rows)
+    top = 0
+    if not caption and len(grid) > 2 and (title := _full_width(grid[0])) and len(grid[0]) > 1:
+        # A first row merged over the whole width names the table, it heads no column.
+        caption, top = title, 1
+    count = _count_header_rows(grid[top:]) if header_rows is None else max(0, header_rows - top)
+    header, body = grid[top : top + count], list(range(top + count, len(grid)))
+    columns = _column_names(header, len(grid[0]) if grid else 0)
+    table = Block("Table", _header_text(header), span=span, page=page)
+    if caption:
+        table.attributes["caption"] = " ".join(caption.split())
+    table.attributes["columns"] = columns
+    units = _units(grid, body, columns)
+    if any(units):
+        table.attributes["units"] = units
+    texts = [_row_text(row) for row in header]
+    for index in body:
+        if header and _row_text(grid[index]) == texts[0] and texts[0]:
+            continue  # the header printed again on the next page
+        where = row_spans[index] if row_spans and index < len(row_spans) else None
+        table.children.append(_row_block(grid[index], columns, where, page))
+    return table
+
+
+def row_sentence(attributes: dict[str, Value]) -> str:
+    """A row as a readable line, the form that is embedded.
+
+    Example:
+        >>> row_sentence({"Farm": "Hill", "2030 / Wheat": 4})
+        'Farm: Hill; 2030 / Wheat: 4'
+    """
+    return "; ".join(f"{name}: {value}" for name, value in attributes.items())
+
+
+def join_tables(blocks: Sequence[Block]) -> list[Block]:
+    """Join tables that continue each other over page breaks: neighbours with the same columns.
+
+    Example:
+        >>> first, second = (table_block([["a"], [str(i)]], page=i) for i in (1, 2))
+        >>> [row.text for row in join_tables([first, second])[0].children]
+        ['1', '2']
+    """
+    out: list[Block] = []
+    for block in blocks:
+        last = out[-1] if out else None
+        if last is not None and _continues(last, block):
+            last.children.extend(block.children)
+            if last.span and block.span:
+                last.span = (last.span[0], block.span[1])
+        else:
+            out.append(block)
+    return out
+
+
+def _continues(last: Block, block: Block) -> bool:
+    if last.kind != "Table" or block.kind != "Table" or "caption" in block.attributes:
+        return False
+    same = last.text == block.text and last.attributes["columns"] == block.attributes["columns"]
+    return same and last.page is not None and block.page == _last_page(last) + 1
+
+
+def _last_page(table: Block) -> int:
+    pages = [row.page for row in table.children if row.page is not None]
+    return pages[-1] if pages else (table.page or 0)
+
+
+def _lay_out(rows: Sequence[Sequence[Cell | str]]) -> list[_Row]:
+    """Give every square of the grid the cell that covers it."""
+    grid: list[dict[int, _Slot]] = [{} for _ in rows]
+    width = covered = 0
+    for y, row in enumerate(rows):
+        x = 0
+        for item in row:
+            cell = item if isinstance(item, Cell) else Cell(item)
+            while x in grid[y]:
+                x += 1
+            if x >= MAX_COLUMNS:
+                break
+            right = min(x + max(1, cell.colspan), MAX_COLUMNS)
+            down = min(cell.rowspan if cell.rowspan > 0 else len(rows), len(rows) - y)
+            covered += down * (right - x) - 1
+            if covered > _MAX_COVERED:
+                right, down = x + 1, 1
+            for line in grid[y : y + down]:
+                for column in range(x, right):
+                    line.setdefault(column, _Slot(cell, False))
+            grid[y][x].origin = True
+            x = right
+        width = max(width, x, *(column + 1 for column in grid[y]), 0)
+    return [[line.get(x) or _Slot(_EMPTY, True) for x in range(width)] for line in grid]
+
+
+def _full_width(row: _Row) -> str:
+    cell = row[0].cell
+    covered = len(row) > 1 and all(slot.cell is cell for slot in row)
+    return cell.text.strip() if covered else ""
+
+
+def _count_header_rows(grid: list[_Row]) -> int:
+    """How many rows at the top are header, by the source's marks, spans and types of value."""
+    if not grid:
+        return 0
+    marked = 0
+    for row in grid[:_MAX_HEADER_ROWS]:
+        filled = [slot.cell for slot in row if slot.cell.text.strip()]
+        if not filled or not all(cell.header for cell in filled):
+            break
+        marked += 1
+    if marked:
+        return marked
+    count = 1
+    while count < min(len(grid) - 1, _MAX_HEADER_ROWS) and _needs_more(grid, count):
+        count += 1
+    # Figures in the would-be header mean that the table has none.
+    first = [slot.cell.text for slot in grid[0] if slot.origin and slot.cell.text.strip()]
+    figures = sum(_is_figure(text) for text in first)
+    return 0 if len(grid) == 1 or (first and figures * 2 > len(first) and count == 1) else count
+
+
+def _needs_more(grid: list[_Row], count: int) -> bool:
+    """Whether the header goes on: a cell of its last row covers columns or rows below it."""
+    row = grid[count - 1]
+    if any(a.cell is b.cell and a.cell.text for a, b in zip(row, grid[count], strict=True)):
+        return True
+    wide = [a for a, b in pairwise(row) if a.cell is b.cell and a.cell.text]
+    return bool(wide) and not _full_width(row)
+
+
+def _is_figure(text: str) -> bool:
+    plain = text.strip()
+    # A year heads columns as often as it fills them.
+    if re.fullmatch(r"(?:19|20|21)\d\d年?", plain):
+        return False
+    return not isinstance(typed_value(plain), str)
+
+
+def _column_names(header: list[_Row], width: int) -> list[str]:
+    names: list[str] = []
+    used: dict[str, int] = {}
+    for x in range(width):
+        levels: list[str] = []
+        last: Cell | None = None
+        for row in header:
+            cell = row[x].cell
+            text = " ".join(cell.text.split())
+            if cell is not last and text and (not levels or levels[-1] != text):
+                levels.append(text)
+            last = cell
+        # An empty corner above row headers is the usual case; other gaps are numbered.
+        name = LEVEL_SEPARATOR.join(levels) or ("row" if x == 0 and header else f"column {x + 1}")
+        used[name] = used.get(name, 0) + 1
+        names.append(name if used[name] == 1 else f"{name} ({used[name]})")
+    return names
+
+
+def _header_text(header: list[_Row]) -> str:
+    return "\n".join(filter(None, (_row_text(row) for row in header)))
+
+
+def _row_text(row: _Row) -> str:
+    texts = [" ".join(slot.cell.text.split()) for slot in row if slot.origin]
+    return CELL_SEPARATOR.join(texts) if any(texts) else ""
+
+
+def _row_block(
+    row: _Row, columns: list[str], span: tuple[int, int] | None, page: int | None
+) -> Block:
+    attributes: dict[str, Value] = {}
+    if not _full_width(row):
+        for name, slot in zip(columns, row, strict=True):
+            if slot.cell.text.strip():
+                attributes[name] = typed_value(slot.cell.text)
+    return Block("Row", _row_text(row), attributes=attributes, span=span, page=page)
+
+
+def _units(grid: list[_Row], body: list[int], columns: list[str]) -> list[str]:
+    """Unit of each column: the one in its header's brackets, or the one all its figures carry."""
+    units = []
+    for x, name in enumerate(columns):
+        match = re.search(r"[(（]([^()（）\d]{1,16})[)）]\s*$", name)
+        if match:
+            units.append(match[1].strip())
+            continue
+        cells = [grid[y][x].cell.text for y in body if grid[y][x].cell.text.strip()]
+        found = {
+            quantity.unit if (quantity := parse_quantity(text)) else "" for text in cells[:200]
+        }
+        units.append(found.pop() if len(found) == 1 else "")
+    return units
+
+
+def mark_header(rows: Sequence[Sequence[Cell]], count: int) -> list[list[Cell]]:
+    """Mark the cells of the first ``count`` rows as header.
+
+    Example:
+        >>> mark_header([[Cell("a")], [Cell("1")]], 1)[0][0].header
+        True
+    """
+    return [
+        [replace(cell, header=True) for cell in row] if y < count else list(row)
+        for y, row in enumerate(rows)
+    ]
