@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal as L
+from typing import Literal
 
 #: ``[start, end)`` character offsets in the query text.
 Span = tuple[int, int]
 NOWHERE: Span = (0, 0)
 
-Axis = L[
+Axis = Literal[
     "child",
     "descendant",
     "descendant-or-self",
@@ -26,10 +26,12 @@ Axis = L[
     "inv",
     "version",
 ]
-Operator = L[
+Operator = Literal[
     "or", "and", "=", "!=", "<", "<=", ">", ">=", "=~", "in", "+", "-", "*", "div", "mod", "|"
 ]
-TestType = L["name", "any-name", "any-node", "text"]
+#: There are no comments and no processing instructions in a tree: those two tests match nothing.
+TestType = Literal["name", "any-name", "any-node", "text", "comment", "processing-instruction"]
+Place = Literal["into", "before", "after"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,14 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
+class Items:
+    """``("Todo", "Done")``: the values right of ``in``; true when any of them is equal."""
+
+    values: tuple[Expr, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Negative:
     """Unary minus."""
 
@@ -94,7 +104,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A node test: a name, ``*``, ``node()``, or ``text()`` as a last step."""
+    """A node test: a name, ``*``, ``node()``, or ``text()`` as a last step.
+
+    ``name`` is in Unicode NFC; it is empty for every test but ``name`` (and the optional target of
+    ``processing-instruction``).
+    """
 
     type: TestType
     name: str = ""
@@ -143,12 +157,15 @@ class Step:
 
     ``//`` is the step ``descendant-or-self::node()`` without filters, as XPath 1.0 defines it.
     ``repeat`` is ``(low, high)`` for ``rel::NAME{low,high}``, else ``None``.
+    ``explicit`` tells ``child::NAME`` from a bare ``NAME``, which a schema may read as an attribute
+    or a relation (``check``); engines ignore it.
     """
 
     axis: Axis
     test: Test
     filters: tuple[Filter, ...] = ()
     repeat: tuple[int, int] | None = None
+    explicit: bool = False
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -157,13 +174,80 @@ class Path:
     """A location path.
 
     ``start`` is ``None`` for a relative path, ``"root"`` for one that begins with ``/``, and an
-    expression for ``(expr)[filters]/…``, whose ``filters`` count over the whole result.
+    expression for ``(expr)[filters]/…``, whose ``filters`` count over the whole result. Without a
+    start there is at least one step; with an expression there are filters or steps.
     """
 
-    start: Expr | L["root"] | None
+    start: Expr | Literal["root"] | None
     filters: tuple[Filter, ...] = ()
     steps: tuple[Step, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Expr = Str | Num | Duration | Param | Negative | Binary | Call | Path
+Expr = Str | Num | Duration | Param | Items | Negative | Binary | Call | Path
+
+
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """``Task(@name = "x", "own text", Note("child"))``: a node to insert."""
+
+    kind: str
+    attributes: tuple[tuple[str, Expr], ...] = ()
+    text: Expr | None = None
+    children: tuple[NewNode, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """``insert NODE into|before|after [all] PATH``; the node may be a parameter."""
+
+    node: NewNode | Param
+    place: Place
+    target: Expr
+    every: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetValue:
+    """``set [all] PATH/@NAME = VALUE``; ``target`` is the path without its attribute step."""
+
+    target: Expr
+    name: str
+    value: Expr
+    every: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """``replace [all] PATH with NODE``."""
+
+    target: Expr
+    node: NewNode | Param
+    every: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """``delete [all] PATH``."""
+
+    target: Expr
+    every: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """``move [all] PATH into|before|after PATH``."""
+
+    source: Expr
+    place: Place
+    target: Expr
+    every: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Update = Insert | SetValue | Replace | Delete | Move
