@@ -1,4 +1,4 @@
-"""Text helpers that every room shares: normal form, words, safe display."""
+"""Text helpers that every room shares: normal form, names of the language, words, safe display."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ from typing import Protocol, cast
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _WORD = re.compile(r"\w+")
+_START = (
+    "A-Z_a-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff"
+    "\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3005-\u3007\u3021-\u302f\u3031-\u303c\u3041-\ud7ff"
+    "\uf900-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\uff21-\uff3a\uff3f\uff41-\uff5a\uff66-\uffdc"
+    "\U00010000-\U000effff"
+)
+#: The characters of such a name, as the inside of a character class.
+NAME_CHARS = _START + "\\-0-9\u00b7\u0300-\u036f\u203f\u2040\uff10-\uff19"
+#: Regular expression of a name that needs no back-quotes: XML's NCName without the CJK and
+#: full-width punctuation that XML lets in, so that a bracket typed on a Chinese keyboard is one.
+NAME = f"[{_START}][{NAME_CHARS}]*+(?:\\.[{NAME_CHARS}]++)*+"
+_PLAIN_NAME = re.compile(NAME)
 
 
 def nfc(text: str) -> str:
@@ -19,6 +31,38 @@ def nfc(text: str) -> str:
         True
     """
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether a name stands in a query without back-quotes.
+
+    Example:
+        >>> is_plain_name("owner-team"), is_plain_name("制度"), is_plain_name("Sales Order")
+        (True, True, False)
+    """
+    return _PLAIN_NAME.fullmatch(text) is not None
+
+
+def name_text(name: str) -> str:
+    """A name as it stands in a query, in back-quotes where it needs them.
+
+    Example:
+        >>> name_text("owner-team"), name_text("Sales Order")
+        ('owner-team', '`Sales Order`')
+    """
+    return name if is_plain_name(name) else "`" + name.replace("`", "``") + "`"
+
+
+def string_text(value: str) -> str:
+    """A string literal; the quote that needs no doubling is preferred.
+
+    Example:
+        >>> string_text("it's"), string_text('6" pipe')
+        ('"it\\'s"', '\\'6" pipe\\'')
+    """
+    if '"' in value and "'" not in value:
+        return f"'{value}'"
+    return '"' + value.replace('"', '""') + '"'
 
 
 def has_han(text: str) -> bool:

@@ -13,7 +13,7 @@ import unicodedata
 from typing import NamedTuple
 
 from llama_index_semxpath.errors import SemXPathSyntaxError
-from llama_index_semxpath.text import nfc, shown
+from llama_index_semxpath.text import NAME, NAME_CHARS, nfc, shown
 
 #: A longer query is refused: values belong into parameters. It bounds the work of every pass.
 MAX_LENGTH = 200_000
@@ -32,25 +32,17 @@ _UNIT_PREFIXES = (
 _WORD_OPERATORS = frozenset(("and", "or", "div", "mod", "in"))
 _LARGEST = 1.7e308
 
-_START = (
-    "A-Z_a-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff"
-    "\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3005-\u3007\u3021-\u302f\u3031-\u303c\u3041-\ud7ff"
-    "\uf900-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\uff21-\uff3a\uff3f\uff41-\uff5a\uff66-\uffdc"
-    "\U00010000-\U000effff"
-)
-_CHAR = _START + "\\-0-9\u00b7\u0300-\u036f\u203f\u2040\uff10-\uff19"
-_NAME = f"[{_START}][{_CHAR}]*+(?:\\.[{_CHAR}]++)*+"
 _SPACE = " \t\r\n\u00a0\u3000\ufeff\u200b"
 _TOKEN = re.compile(
     rf"""[{_SPACE}]*+(?:
-    (?P<name>{_NAME})
+    (?P<name>{NAME})
   | (?P<string>"[^"]*+(?:""[^"]*+)*+" | '[^']*+(?:''[^']*+)*+'
       | \u201c[^\u201d]*+(?:\u201d\u201d[^\u201d]*+)*+\u201d
       | \u2018[^\u2019]*+(?:\u2019\u2019[^\u2019]*+)*+\u2019)
-  | (?P<date>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:T[0-9:.]*+(?:Z|[+-][0-9:]++)?)?(?![{_CHAR}]))
-  | (?P<number>(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?P<suffix>{_NAME})?)
+  | (?P<date>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:T[0-9:.]*+(?:Z|[+-][0-9:]++)?)?(?![{NAME_CHARS}]))
+  | (?P<number>(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?P<suffix>{NAME})?)
   | (?P<quoted>`[^`]*+(?:``[^`]*+)*+`)
-  | (?P<param>[$＄](?P<param_name>{_NAME}|`[^`]*+(?:``[^`]*+)*+`))
+  | (?P<param>[$＄](?P<param_name>{NAME}|`[^`]*+(?:``[^`]*+)*+`))
   | (?P<symbol>::|//|\.\.|=~|~=|!=|<=|>=|==|&&|\|\||<>
       |[/\[\]()@|.,*+\-=<>:{{}}$～≥≤≠／［］（）＠｜，＊＋－＝＜＞：｛｝])
   | (?P<end>\Z)
@@ -61,7 +53,6 @@ _TOKEN = re.compile(
 _NARROW = str.maketrans(
     {**{chr(ord(c) + 0xFEE0): c for c in "/[](){}@|,*+-=<>:~"}, "≥": ">=", "≤": "<=", "≠": "!="}
 )
-_PLAIN_NAME = re.compile(_NAME)
 _HINTS = {
     "!": "write not(…)",
     "&": "write 'and'",
@@ -84,16 +75,6 @@ class Token(NamedTuple):
     value: str | int | float | tuple[int | float, str] | SemXPathSyntaxError
     start: int
     end: int
-
-
-def is_plain_name(text: str) -> bool:
-    """Whether a name can be written without back-quotes.
-
-    Example:
-        >>> is_plain_name("owner-team"), is_plain_name("制度"), is_plain_name("Sales Order")
-        (True, True, False)
-    """
-    return _PLAIN_NAME.fullmatch(text) is not None
 
 
 def tokenize(text: str) -> list[Token]:

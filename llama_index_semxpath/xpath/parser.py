@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NoReturn, cast, get_args
 
-from llama_index_semxpath.text import shown
+from llama_index_semxpath.text import is_plain_name, shown
 from llama_index_semxpath.xpath import ast
 from llama_index_semxpath.xpath.cursor import Cursor
-from llama_index_semxpath.xpath.lexer import Token, is_plain_name
+from llama_index_semxpath.xpath.lexer import Token
 from llama_index_semxpath.xpath.operators import (
     MINUS,
     PRECEDENCE,

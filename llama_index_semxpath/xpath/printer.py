@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from llama_index_semxpath.text import name_text, string_text
 from llama_index_semxpath.xpath import ast
-from llama_index_semxpath.xpath.lexer import is_plain_name
 from llama_index_semxpath.xpath.operators import ASSOCIATIVE, MINUS, PRECEDENCE, chain
 from llama_index_semxpath.xpath.parser import EVIDENCE
 from llama_index_semxpath.xpath.visit import Task, run
@@ -30,28 +30,6 @@ def to_text(expr: ast.Expr) -> str:
         '//child::a[@b = "c" or 1]'
     """
     return run(_expr(expr, 0, relative=False))
-
-
-def name_text(name: str) -> str:
-    """A name as it stands in a query, in back-quotes where it needs them.
-
-    Example:
-        >>> name_text("owner-team"), name_text("Sales Order")
-        ('owner-team', '`Sales Order`')
-    """
-    return name if is_plain_name(name) else "`" + name.replace("`", "``") + "`"
-
-
-def string_text(value: str) -> str:
-    """A string literal; the quote that needs no doubling is preferred.
-
-    Example:
-        >>> string_text("it's"), string_text('6" pipe')
-        ('"it\\'s"', '\\'6" pipe\\'')
-    """
-    if '"' in value and "'" not in value:
-        return f"'{value}'"
-    return '"' + value.replace('"', '""') + '"'
 
 
 def number_text(value: int | float) -> str:
