@@ -1,0 +1,225 @@
+"""The command line's grammar. Imports nothing heavy: ``--help`` must answer at once."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from llama_index_semxpath.errors import SemXPathError
+
+DEFAULT_STORE = "./.semxpath"
+
+_EPILOG = """examples:
+  semxpath index ./handbook
+  semxpath query '//Section[title =~ "leave"]//Row'
+  semxpath ask "第三章第五条"
+  semxpath demo
+"""
+
+
+class UsageError(SemXPathError):
+    """The command line does not follow its grammar."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises our own error, so that bad arguments end like every other bad input."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see '{self.prog} --help'")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of ``semxpath`` with all its commands.
+
+    Example:
+        >>> build_parser().parse_args(["query", "//Section", "--top-k", "3"]).top_k
+        3
+    """
+    parser = _Parser(
+        prog="semxpath",
+        description="Documents as trees that can be asked by structure and by meaning.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    common = _common()
+    _add_common(parser, suppress=False)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
+    )
+
+    def command(name: str, run: str, about: str) -> _Parser:
+        sub: _Parser = commands.add_parser(
+            name, parents=[common], help=about, description=about[0].upper() + about[1:] + "."
+        )
+        sub.set_defaults(run=f"llama_index_semxpath.cli.{run}")
+        return sub
+
+    _writing(command)
+    _reading(command)
+    return parser
+
+
+def _writing(command: Any) -> None:
+    parse = command("parse", "documents:parse", "show a document as a tree, without a store")
+    parse.add_argument("file", metavar="FILE")
+    parse.add_argument("--format", metavar="NAME", help="source format (default: by extension)")
+
+    index = command("index", "documents:index", "add or refresh files and folders")
+    index.add_argument("paths", nargs="+", metavar="PATH")
+    index.add_argument(
+        "--weight",
+        type=_weight,
+        metavar="N",
+        help="authority of these sources, above 0 (default 1)",
+    )
+    index.add_argument(
+        "--acl",
+        nargs="+",
+        action="extend",
+        metavar="LABEL",
+        help="labels of which a reader must hold one",
+    )
+    index.add_argument(
+        "--meta",
+        nargs="+",
+        action="extend",
+        type=pair,
+        metavar="K=V",
+        help="attributes of each document",
+    )
+
+    remove = command("remove", "documents:remove", "remove documents by id")
+    remove.add_argument("documents", nargs="+", metavar="DOC")
+
+    check = command("check", "store:check", "compare the catalog with its vectors and graph")
+    check.add_argument("--repair", action="store_true", help="mend what is found")
+
+    demo = command("demo", "demo:demo", "index the shipped corpus and show queries and answers")
+    demo.add_argument("--keep", action="store_true", help="keep the store (in --store)")
+
+
+def _reading(command: Any) -> None:
+    query = command("query", "query:query", "run a SemXPath query")
+    query.add_argument("query", metavar="QUERY")
+    query.add_argument("--top-k", type=_count, metavar="N", help="at most N results (default: all)")
+    query.add_argument(
+        "--param", nargs="+", action="extend", type=pair, metavar="K=V", help="values of $names"
+    )
+    _add_principal(query)
+    query.add_argument("--explain", action="store_true", help="also show the plan")
+    query.add_argument("--trace", action="store_true", help="also show what each step kept")
+    query.add_argument("--fail-empty", action="store_true", help="exit 1 when nothing is found")
+
+    ask = command("ask", "ask:ask", "answer a question from the documents, with citations")
+    ask.add_argument("question", metavar="QUESTION")
+    ask.add_argument(
+        "--llm", metavar="NAME", help="model of an OpenAI-compatible server, as NAME@URL"
+    )
+    _add_principal(ask)
+    ask.add_argument("--effort", choices=("fast", "normal", "deep"), default="normal")
+    ask.add_argument("--fail-empty", action="store_true", help="exit 1 when nothing is found")
+
+    explain = command("explain", "query:explain", "show how a query would run")
+    explain.add_argument("query", metavar="QUERY")
+    explain.add_argument(
+        "--param", nargs="+", action="extend", type=pair, metavar="K=V", help="values of $names"
+    )
+    _add_principal(explain)
+
+    _add_principal(command("schema", "store:schema", "show kinds, attributes and relations"))
+    _add_principal(command("stats", "store:stats", "show what the store holds"))
+
+    export = command("export", "documents:export", "write a document out again")
+    export.add_argument("document", metavar="DOC")
+    export.add_argument("--to", choices=("md", "html", "json"), default="md")
+    _add_principal(export)
+
+    show = command("show", "show:show", "write a page to look through the documents")
+    show.add_argument("--html", required=True, metavar="FILE", help="the page to write")
+    _add_principal(show)
+
+
+def _add_principal(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--as",
+        nargs="+",
+        action="extend",
+        dest="principal",
+        metavar="LABEL",
+        help="read as one who holds these labels",
+    )
+
+
+def _common() -> _Parser:
+    common = _Parser(add_help=False)
+    _add_common(common, suppress=True)
+    return common
+
+
+def _add_common(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
+    """Options that may stand before or after the command; the later one wins."""
+    group = parser.add_argument_group("every command")
+
+    def default(value: object) -> object:
+        return argparse.SUPPRESS if suppress else value
+
+    group.add_argument(
+        "--store", metavar="DIR", default=default(None), help=f"the store (default {DEFAULT_STORE})"
+    )
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        default=default(None),
+        help="URLs of catalog, Milvus and graph (TOML)",
+    )
+    group.add_argument(
+        "--json", action="store_true", default=default(False), help="one JSON document on stdout"
+    )
+    group.add_argument(
+        "-q", "--quiet", action="store_true", default=default(False), help="no progress, no remarks"
+    )
+
+
+def pair(text: str) -> tuple[str, str | int | float | bool]:
+    """Reads ``name=value``; numbers and true/false are typed, quotes keep a value a string.
+
+    Example:
+        >>> pair("year=2024"), pair('code="007"'), pair("name=Wang Li")
+        (('year', 2024), ('code', '007'), ('name', 'Wang Li'))
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"expected name=value, got {text!r}")
+    return name.strip(), _typed(value)
+
+
+def _typed(value: str) -> str | int | float | bool:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    if value in ("true", "false"):
+        return value == "true"
+    number = value.removeprefix("-")
+    if number.isascii() and number.isdigit() and (number == "0" or number[0] != "0"):
+        return int(value) if len(number) <= 18 else value
+    try:
+        real = float(value) if number[:1].isdigit() and "." in number else None
+    except ValueError:
+        return value
+    return value if real is None else real
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= 1_000_000):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 1000000, got {text!r}")
+    return int(text)
+
+
+def _weight(text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = -1.0
+    if not 0.0 < weight <= 1000.0:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, at most 1000, got {text!r}")
+    return weight

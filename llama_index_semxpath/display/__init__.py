@@ -1,0 +1,17 @@
+"""How results, trees and plans look in a terminal and in Jupyter."""
+
+from llama_index_semxpath.display.html import matches_html, pre_html, table_html, tree_html
+from llama_index_semxpath.display.style import Style
+from llama_index_semxpath.display.text import match_lines, matches_text, tree_lines, where
+
+__all__ = [
+    "Style",
+    "match_lines",
+    "matches_html",
+    "matches_text",
+    "pre_html",
+    "table_html",
+    "tree_html",
+    "tree_lines",
+    "where",
+]

@@ -1,0 +1,1 @@
+"""Retrievers over one index: by structure, words, meaning and relations, and all of them fused."""

@@ -1,0 +1,121 @@
+"""Words for keyword evidence, and sentences. English and Chinese."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:[.,'’-][^\W_{_CJK}]+)*")
+_IS_CJK = re.compile(f"[{_CJK}]")
+_PART = re.compile(r"[.,'’-]")
+_SENTENCE = re.compile(
+    rf"(?<=[。！？!?；;])\s*(?=\S)|(?<=[a-z0-9)\]\"”’][.])\s+(?=[\"“‘(\[A-Z0-9])"
+    rf"|(?<=[{_CJK}][.])\s+|\n+"
+)
+
+_STOPWORDS_EN = """
+a about all also am an and any are as at be been being but by can could did do does doing for
+from had has have having he her hers him his how i if in into is it its just me more most my no
+not of on or our out please she should so some such than that the their them then there these
+they this those to too up us many much was we were what when where which who whom whose why will
+with would you your tell show give list find describe explain
+"""
+_STOPWORDS_ZH = """
+的 了 是 在 和 与 及 或 有 我 你 您 他 她 它 我们 你们 他们 这 那 这个 那个
+哪 哪些 哪个 什么 怎么 怎样 如何 吗 呢 吧 啊 请 请问 多少 几 谁 为 为什么 被
+把 对 从 到 以 于 中 里 上 下 就 都 而 并 等 其 之 所 要 可以 能 是否 一个
+根据 关于 进行 告诉
+"""
+#: Words that say nothing about what a question is about.
+STOPWORDS = frozenset(_STOPWORDS_EN.split()) | frozenset(_STOPWORDS_ZH.split())
+
+
+def is_cjk(text: str) -> bool:
+    """Whether a text holds Chinese, Japanese or Korean characters.
+
+    Example:
+        >>> is_cjk("年假"), is_cjk("leave")
+        (True, False)
+    """
+    return _IS_CJK.search(text) is not None
+
+
+def words(text: str) -> list[str]:
+    """Search words: folded, English plurals cut, Chinese segmented and in character pairs.
+
+    A Chinese segmenter cuts unknown names at will, so each run also gives its character pairs; two
+    texts that share a name then share words whatever the segmenter thought.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Words in order, repeated as often as they occur.
+
+    Example:
+        >>> words("The Contracts of 2,000 pages")
+        ['the', 'contract', 'of', '2000', 'page']
+        >>> words("年假")
+        ['年', '假', '年假']
+    """
+    found: list[str] = []
+    for match in _RUN.finditer(unicodedata.normalize("NFKC", text).lower()):
+        run = match.group()
+        if _IS_CJK.match(run):
+            found.extend(_chinese(run))
+        else:
+            found.extend(_latin(run))
+    return found
+
+
+def content_words(text: str) -> list[str]:
+    """Distinct words of a text that carry its meaning, in order of first use.
+
+    Example:
+        >>> content_words("How many days of annual leave are there?")
+        ['day', 'annual', 'leave']
+    """
+    return list(dict.fromkeys(word for word in words(text) if word not in STOPWORDS))
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences of a text, cut at English and Chinese stops and at line ends.
+
+    Example:
+        >>> sentences("Open v2.1 first. Then close it.\\n第一句。第二句！")
+        ['Open v2.1 first.', 'Then close it.', '第一句。', '第二句！']
+    """
+    return [part.strip() for part in _SENTENCE.split(text) if part and part.strip()]
+
+
+@lru_cache(maxsize=65536)
+def _chinese(run: str) -> tuple[str, ...]:
+    import rjieba
+
+    cut = [word for word in rjieba.cut_for_search(run) if _IS_CJK.match(word)]
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)]
+    known = set(cut)
+    return (*cut, *(pair for pair in pairs if pair not in known)) if pairs else tuple(cut)
+
+
+@lru_cache(maxsize=65536)
+def _latin(run: str) -> tuple[str, ...]:
+    if run[0].isdigit():
+        return (re.sub(r"(?<=\d),(?=\d{3})", "", run),)
+    parts = [part for part in _PART.split(run) if part]
+    if len(parts) == 2 and parts[1] in ("s", "t", "re", "ll", "ve", "d", "m"):
+        parts = parts[:1]
+    stems = tuple(_stem(part) for part in parts)
+    # A compound ("re-index", "next.js") is searched by its parts and as one word.
+    return (*stems, "".join(parts)) if len(parts) > 1 else stems
+
+
+def _stem(word: str) -> str:
+    """Plural to singular, after Harman's S-stemmer (JASIS 1991)."""
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("us", "ss")):
+        return word
+    if word.endswith("ies") and not word.endswith(("eies", "aies")):
+        return word[:-3] + "y"
+    return word[:-1]
