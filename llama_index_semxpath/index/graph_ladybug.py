@@ -1,0 +1,328 @@
+"""The property graph on disk, in Ladybug: one node table, one relation table, values as parameters.
+
+Names that users choose (labels, relation names, property keys) are values in columns, never
+identifiers of the schema, so no text of theirs becomes query text and no DDL runs after creation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, cast
+
+from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.index.codec import decode_attributes, encode_attributes
+from llama_index_semxpath.index.graph_model import (
+    Criteria,
+    Direction,
+    Graph,
+    Link,
+    LinkKey,
+    Vertex,
+    VertexType,
+    check_link,
+    check_vertex,
+)
+from llama_index_semxpath.index.ladybug_file import LadybugFile, Types
+
+_BATCH = 5_000
+_LIGHT = "id kind type name aliases doc parent order_key level labels fingerprint".split()  # noqa: SIM905
+_COLUMNS = [*_LIGHT, "text", "attributes", "origins", "payload"]
+# Rows travel as Arrow tables: typed even when a column has no value, and eight times as fast as
+# lists of dictionaries.
+_PUT = (
+    "LOAD FROM $rows MERGE (n:Node {id: id}) SET "
+    + ", ".join(f"n.{column} = {column}" for column in _COLUMNS if column != "id")
+    + ", n.keys = keys, n.origin_ids = origin_ids, n.strings = map(string_keys, strings), "
+    "n.numbers = map(number_keys, numbers)"
+)
+# A look-up by primary key for each end; one pattern with both ends would scan the table.
+_PUT_LINKS = (
+    "LOAD FROM $rows MATCH (a:Node) WHERE a.id = source MATCH (b:Node) WHERE b.id = target "
+    "CREATE (a)-[:Relation {name: name, origin: origin, variant: variant, "
+    "properties: properties}]->(b) RETURN count(*)"
+)
+_REMOVE_LINKS = (
+    "LOAD FROM $rows MATCH (a:Node) WHERE a.id = source MATCH (a)-[e:Relation]->(b:Node) "
+    "WHERE b.id = target AND e.name = name AND e.origin = origin AND e.variant = variant DELETE e"
+)
+_REMOVE = "LOAD FROM $rows MATCH (n:Node) WHERE n.id = target DETACH DELETE n"
+_MATCH_LINKS = {
+    None: "MATCH (a:Node)-[e:Relation]->(b:Node)",
+    "out": "UNWIND $ids AS x MATCH (a:Node) WHERE a.id = x MATCH (a)-[e:Relation]->(b:Node)",
+    "in": "UNWIND $ids AS x MATCH (b:Node) WHERE b.id = x MATCH (a:Node)-[e:Relation]->(b)",
+}
+_RETURN_LINKS = (
+    "RETURN a.id AS s, e.name AS n, b.id AS t, e.origin AS o, e.properties AS p, e.variant AS v"
+)
+
+
+_STRING_COLUMNS = [column for column in _COLUMNS if column not in ("level", "labels", "aliases")]
+_LIST_COLUMNS = "labels aliases keys origin_ids string_keys strings number_keys".split()  # noqa: SIM905
+_VERTEX_TYPES: Types = [
+    *((column, "string") for column in _STRING_COLUMNS),
+    ("level", "int64"),
+    *((column, "list<string>") for column in _LIST_COLUMNS),
+    ("numbers", "list<double>"),
+]
+_LINK_COLUMNS = ("target", "source", "name", "origin", "variant", "properties")
+_LINK_TYPES: Types = [(c, "string") for c in _LINK_COLUMNS]
+
+
+class LadybugGraph(Graph):
+    """A :class:`Graph` in one Ladybug file.
+
+    Opening the same file twice in one process shares it. Across processes one may write; others
+    may open it with ``read_only=True`` and see its state at that moment.
+
+    Args:
+        path: File of the database; made when missing, with its folder.
+        read_only: Open for reading beside a writer in another process.
+
+    Raises:
+        StoreLockedError: Another process holds the file for writing.
+        StoreVersionError: The file was written by another version of this format.
+        StoreError: The file is not a database, or cannot be read.
+    """
+
+    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
+        self._file = LadybugFile.open(path, read_only=read_only)
+
+    def write(self) -> AbstractContextManager[None]:
+        """A transaction: all of its writes happen, or none. It may be nested."""
+        return self._file.write()
+
+    def put(self, vertices: Sequence[Vertex]) -> None:
+        """Inserts or replaces vertices; links at a replaced vertex stay."""
+        rows = {v.id: _vertex_row(check_vertex(v)) for v in vertices}
+        self._write_batches(_PUT, _VERTEX_TYPES, list(rows.values()))
+
+    def put_links(self, links: Sequence[Link]) -> None:
+        """Inserts or replaces links."""
+        rows = {link.key: _link_row(check_link(link)) for link in links}
+        with self.write():
+            self.remove_links(list(rows))
+            written = self._write_batches(_PUT_LINKS, _LINK_TYPES, list(rows.values()))
+            if written != len(rows):
+                self._refuse_missing_end(list(rows))
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Removes vertices and their links, never a neighbour."""
+        rows = [{"target": id_} for id_ in dict.fromkeys(ids)]
+        self._write_batches(_REMOVE, _LINK_TYPES[:1], rows)
+
+    def remove_links(self, keys: Sequence[LinkKey]) -> None:
+        """Removes links, never a vertex."""
+        rows = [
+            dict(zip(("source", "name", "target", "origin", "variant"), key, strict=True))
+            for key in dict.fromkeys(keys)
+        ]
+        self._write_batches(_REMOVE_LINKS, _LINK_TYPES[:5], rows)
+
+    def select(
+        self, criteria: Criteria, *, after: str | None = None, limit: int | None = None
+    ) -> list[Vertex]:
+        """Matching vertices in order of id."""
+        match, parameters = _criteria_text(criteria, after)
+        order = f"{match} RETURN {_returns(_COLUMNS)} ORDER BY id"
+        found: list[Vertex] = []
+        # Cypher narrows the scan; types that it cannot tell apart are decided here.
+        for row in self._file.stream(order, parameters):
+            vertex = _to_vertex(row)
+            if criteria.matches(vertex):
+                found.append(vertex)
+                if limit is not None and len(found) >= limit:
+                    break
+        return found
+
+    def links(
+        self,
+        ids: Sequence[str] | None,
+        direction: Direction = "out",
+        *,
+        names: Sequence[str] | None = None,
+        origins: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> list[Link]:
+        """Links in order of their keys."""
+        if any(values is not None and not values for values in (ids, names, origins)):
+            return []
+        parameters: dict[str, Any] = {}
+        conditions = []
+        match = _MATCH_LINKS[None if ids is None else direction]
+        if ids is not None:
+            parameters["ids"] = list(dict.fromkeys(ids))
+        if names is not None:
+            conditions.append("e.name IN $names")
+            parameters["names"] = list(names)
+        if origins is not None:
+            conditions.append("e.origin IN $origins")
+            parameters["origins"] = list(origins)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        text = f"{match}{where} {_RETURN_LINKS} ORDER BY s, n, t, o, v"
+        if limit is not None:
+            text += " LIMIT $limit"
+            parameters["limit"] = limit
+        return [
+            Link(source, name, target, origin, decode_attributes(properties), variant)
+            for source, name, target, origin, properties, variant in self._file.read(
+                text, parameters
+            )
+        ]
+
+    def scan(self) -> Iterator[Vertex]:
+        """Every vertex in order of id, without text, properties and payload."""
+        text = f"MATCH (n:Node) RETURN {_returns(_LIGHT)} ORDER BY id"
+        for row in self._file.stream(text, {}):
+            yield _to_vertex(row, _LIGHT)
+
+    def counts(self) -> tuple[int, int]:
+        """Number of vertices and of links."""
+        nodes = self._file.read("MATCH (n:Node) RETURN count(*)")[0][0]
+        links = self._file.read("MATCH ()-[e:Relation]->() RETURN count(*)")[0][0]
+        return nodes, links
+
+    def query(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Rows of a reading Cypher statement; a writing one is refused.
+
+        Args:
+            text: Cypher over ``Node`` and ``Relation``.
+            parameters: Values of its ``$names``.
+
+        Raises:
+            StoreError: The statement is wrong, or it writes.
+        """
+        return self._file.query(text, parameters or {})
+
+    def checkpoint(self) -> None:
+        """Writes the log into the database file."""
+        self._file.checkpoint()
+
+    def close(self) -> None:
+        """Releases the file; a second call does nothing."""
+        self._file.release(self)
+
+    def _write_batches(self, text: str, types: Types, rows: list[dict[str, Any]]) -> int:
+        written = 0
+        with self.write():
+            for start in range(0, len(rows), _BATCH):
+                result = self._file.load(text, types, rows[start : start + _BATCH])
+                written += result[0][0] if result else 0
+        return written
+
+    def _refuse_missing_end(self, keys: list[LinkKey]) -> None:
+        known = self.vertices({end for key in keys for end in (key[0], key[2])})
+        for source, name, target, *_ in keys:
+            for end in (source, target):
+                if end not in known:
+                    raise StoreError(f"a '{name}' relation has no node '{end}'")
+
+
+def _vertex_row(vertex: Vertex) -> dict[str, Any]:
+    attributes = vertex.merged()
+    strings = {k: v for k, v in attributes.items() if isinstance(v, str)}
+    numbers = {
+        k: float(v)
+        for k, v in attributes.items()
+        if isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < 1e308
+    }
+    return {
+        "id": vertex.id,
+        "kind": vertex.kind,
+        "type": vertex.type,
+        "name": vertex.name,
+        "aliases": list(vertex.aliases),
+        "keys": sorted(vertex.keys()),
+        "text": vertex.text,
+        "doc": vertex.doc,
+        "parent": vertex.parent,
+        "order_key": vertex.order,
+        "level": vertex.level,
+        "labels": None if vertex.labels is None else list(vertex.labels),
+        "attributes": encode_attributes(attributes, vertex.id),
+        "origins": encode_attributes(vertex.origins, vertex.id) if vertex.origins else "",
+        "payload": vertex.payload,
+        "fingerprint": vertex.fingerprint,
+        "origin_ids": list(vertex.origins),
+        "string_keys": list(strings),
+        "strings": list(strings.values()),
+        "number_keys": list(numbers),
+        "numbers": list(numbers.values()),
+    }
+
+
+def _link_row(link: Link) -> dict[str, Any]:
+    return {
+        "source": link.source,
+        "name": link.name,
+        "target": link.target,
+        "origin": link.origin,
+        "variant": link.variant,
+        "properties": encode_attributes(link.properties, f"{link.source} -> {link.target}"),
+    }
+
+
+def _returns(columns: Sequence[str]) -> str:
+    return ", ".join(f"n.{column} AS {column}" for column in columns)
+
+
+def _to_vertex(row: Sequence[Any], columns: Sequence[str] = _COLUMNS) -> Vertex:
+    value: Callable[..., Any] = dict(zip(columns, row, strict=True)).get
+    labels, origins = value("labels"), value("origins")
+    return Vertex(
+        id=value("id"),
+        kind=value("kind"),
+        type=cast(VertexType, value("type")),
+        name=value("name"),
+        aliases=tuple(value("aliases")),
+        text=value("text", ""),
+        doc=value("doc"),
+        parent=value("parent"),
+        order=value("order_key"),
+        level=value("level"),
+        labels=None if labels is None else tuple(labels),
+        attributes=decode_attributes(value("attributes", "{}")),
+        origins=decode_attributes(origins) if origins else {},
+        payload=value("payload", ""),
+        fingerprint=value("fingerprint"),
+    )
+
+
+def _criteria_text(criteria: Criteria, after: str | None) -> tuple[str, dict[str, Any]]:
+    """The MATCH clause, at least as wide as the criteria, and its parameters."""
+    parameters: dict[str, Any] = {}
+    conditions: list[str] = []
+    match = "MATCH (n:Node)"
+    if criteria.ids is not None:
+        # One look-up by primary key for each id; IN would scan the table.
+        match = "UNWIND $ids AS x MATCH (n:Node)"
+        conditions.append("n.id = x")
+        parameters["ids"] = sorted(criteria.ids)
+    for name, values, test in (
+        ("keys", criteria.keys, "list_has_any(n.keys, $keys)"),
+        ("docs", criteria.docs, "n.doc IN $docs"),
+        ("origins", criteria.origins, "list_has_any(n.origin_ids, $origins)"),
+    ):
+        if values is not None:
+            conditions.append(test)
+            parameters[name] = sorted(values)
+    if after is not None:
+        conditions.append("n.id > $after")
+        parameters["after"] = after
+    for place, (key, value) in enumerate((criteria.equal or {}).items()):
+        column = _map_column(value)
+        if column:
+            conditions.append(f"list_contains(map_extract(n.{column}, $key{place}), $value{place})")
+            parameters[f"key{place}"] = key
+            parameters[f"value{place}"] = value if isinstance(value, str) else float(value)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return match + where, parameters
+
+
+def _map_column(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "strings"
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308:
+        return "numbers"
+    return None
