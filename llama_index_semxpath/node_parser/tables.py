@@ -85,13 +85,15 @@ def table_block(
     """
     grid = _lay_out(rows)
     top = 0
-    if not caption and len(grid) > 2 and (title := _full_width(grid[0])) and len(grid[0]) > 1:
+    title = ""
+    if len(grid) > 2 and (title := _full_width(grid[0])):
         # A first row merged over the whole width names the table, it heads no column.
-        caption, top = title, 1
+        caption, top = caption or title, 1
     count = _count_header_rows(grid[top:]) if header_rows is None else max(0, header_rows - top)
     header, body = grid[top : top + count], list(range(top + count, len(grid)))
     columns = _column_names(header, len(grid[0]) if grid else 0)
-    table = Block("Table", _header_text(header), span=span, page=page)
+    text = "\n".join(filter(None, (title, _header_text(header))))
+    table = Block("Table", text, span=span, page=page)
     if caption:
         table.attributes["caption"] = " ".join(caption.split())
     table.attributes["columns"] = columns

@@ -1,0 +1,148 @@
+"""Heading recovery on the blocks of a richer source: Markdown, HTML, unstyled Word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from llama_index_semxpath.node_parser.blocks import Block
+from llama_index_semxpath.node_parser.headings import (
+    Heading,
+    HeadingHook,
+    find_outline,
+    heading_block,
+)
+from llama_index_semxpath.node_parser.lines import Line
+
+
+def recover_headings(blocks: Sequence[Block], hook: HeadingHook | None = None) -> list[Block]:
+    """Blocks with the headings that the source does not mark.
+
+    Paragraphs are read line by line; one that holds a heading is cut there, every other block
+    stays as it is. A heading without a level gets one. The paragraph that is the title of the
+    document gets ``@role`` ``title``.
+
+    Args:
+        blocks: Top-level blocks in source order.
+        hook: See :data:`headings.HeadingHook`.
+
+    Example:
+        >>> blocks = [Block("Paragraph", "第一条 免费。"), Block("Paragraph", "第二条 完。")]
+        >>> [(block.kind, block.text)
+        ...  for block in recover_headings(blocks)]  # doctest: +NORMALIZE_WHITESPACE
+        [('Heading', '第一条'), ('Paragraph', '免费。'), ('Heading', '第二条'),
+         ('Paragraph', '完。')]
+    """
+    return _recover(blocks, hook, bold_only=False)
+
+
+def implicit_headings(blocks: Sequence[Block], hook: HeadingHook | None = None) -> list[Block]:
+    """Blocks with the bold lines as headings that an author used in place of marked ones.
+
+    A paragraph that is bold as a whole opens a section below the marked heading before it. A bold
+    line that nothing follows before the next heading is left as it is.
+
+    Args:
+        blocks: Top-level blocks in source order; bold paragraphs have a bold ``font``.
+        hook: See :data:`headings.HeadingHook`.
+
+    Example:
+        >>> from llama_index_semxpath.node_parser.blocks import Font
+        >>> blocks = [Block("Heading", "Act", level=1),
+        ...           Block("Paragraph", "Fees", font=Font(0, bold=True)),
+        ...           Block("Paragraph", "None are due.")]
+        >>> [(block.kind, block.level) for block in implicit_headings(blocks)]
+        [('Heading', 1), ('Heading', 2), ('Paragraph', None)]
+    """
+    return _recover(blocks, hook, bold_only=True)
+
+
+def _recover(blocks: Sequence[Block], hook: HeadingHook | None, *, bold_only: bool) -> list[Block]:
+    lines: list[Line] = []
+    owners: list[int] = []
+    for index, block in enumerate(blocks):
+        for line in _lines(index, block):
+            lines.append(line)
+            owners.append(index)
+    outline = find_outline(lines, hook, bold_only=bold_only)
+    headings = {heading.line: heading for heading in outline.headings}
+    for at, index in enumerate(owners):
+        block = blocks[index]
+        if block.kind == "Heading" and block.level is None:
+            headings.setdefault(at, Heading(at, 1, block.text, confidence=block.confidence))
+    out: list[Block] = []
+    enclosing = at = 0
+    while at < len(lines):
+        block = blocks[owners[at]]
+        end = at + 1
+        while end < len(lines) and owners[end] == owners[at]:
+            end += 1
+        if block.kind == "Heading" and block.level is not None:
+            enclosing = block.level
+        found = [headings[i] for i in range(at, end) if i in headings]
+        if not found:
+            if at < outline.titles and block.kind == "Paragraph":
+                block.attributes["role"] = "title"
+            out.append(block)
+        else:
+            end = max(end, found[-1].line + found[-1].lines)
+            out.extend(_cut(block, lines[at:end], found, at, enclosing))
+        at = end
+    return out
+
+
+def _lines(index: int, block: Block) -> Iterator[Line]:
+    """The lines of a paragraph, or one line that stands for a block of another kind."""
+    span = block.span or (0, 0)
+    bold = block.font is not None and block.font.bold
+    size = block.font.size if block.font is not None else 0.0
+    text = block.kind == "Paragraph" or (block.kind == "Heading" and block.level is None)
+    if not text or block.children or not block.text.strip():
+        yield Line(block.text[:200], *span, chunk=index, page=block.page, block=block)
+        return
+    exact = span[1] - span[0] == len(block.text)
+    offset = 0
+    for part in block.text.split("\n"):
+        if part.strip():
+            start = span[0] + offset + len(part) - len(part.lstrip()) if exact else span[0]
+            end = start + len(part.strip()) if exact else span[1]
+            yield Line(part.strip(), start, end, index, 0, block.page, bold, size)
+        offset += len(part) + 1
+
+
+def _cut(
+    block: Block, lines: Sequence[Line], found: Sequence[Heading], at: int, enclosing: int
+) -> list[Block]:
+    """One paragraph as headings and the paragraphs between them."""
+    out: list[Block] = []
+    at_line = {heading.line - at: heading for heading in found}
+    rest: list[Line] = []
+    skip = 0
+    for i, line in enumerate(lines):
+        heading = at_line.get(i)
+        if heading is None:
+            if i >= skip:
+                rest.append(line)
+            continue
+        out.extend(_paragraph(block, rest))
+        rest = []
+        skip = i + heading.lines
+        end = lines[skip - 1].end
+        if heading.rest and block.span is not None:
+            end = line.start + len(heading.title)
+        made = heading_block(heading, line, end)
+        made.level = heading.level + enclosing
+        made.span = made.span if block.span is not None else None
+        made.font = block.font
+        out.append(made)
+        if heading.rest:
+            rest = [Line(line.text[heading.rest :], line.start + heading.rest, line.end)]
+    out.extend(_paragraph(block, rest))
+    return out
+
+
+def _paragraph(block: Block, lines: Sequence[Line]) -> list[Block]:
+    if not lines:
+        return []
+    text = "\n".join(line.text for line in lines)
+    span = (lines[0].start, lines[-1].end) if block.span is not None else None
+    return [Block("Paragraph", text, attributes=dict(block.attributes), span=span, page=block.page)]
