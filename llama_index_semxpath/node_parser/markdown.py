@@ -1,0 +1,407 @@
+"""Markdown (CommonMark with the GitHub extensions) to blocks, on pulldown-cmark's events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pyromark
+from pyromark import Options
+
+from llama_index_semxpath.node_parser.blocks import Block, Parsed
+from llama_index_semxpath.node_parser.frontmatter import split_front_matter
+from llama_index_semxpath.node_parser.html_names import HTML_NAMES
+from llama_index_semxpath.node_parser.inline import SOFT_BREAK, Inline
+from llama_index_semxpath.node_parser.offsets import Offsets
+from llama_index_semxpath.node_parser.options import ParseOptions
+from llama_index_semxpath.node_parser.tables import table_block
+from llama_index_semxpath.tree.node import Value
+
+_EXTENSIONS = (
+    Options.ENABLE_TABLES
+    | Options.ENABLE_FOOTNOTES
+    | Options.ENABLE_STRIKETHROUGH
+    | Options.ENABLE_TASKLISTS
+    | Options.ENABLE_MATH
+    | Options.ENABLE_GFM
+    | Options.ENABLE_DEFINITION_LIST
+)
+_ANCHOR = re.compile(r"\s*\{#([^\s{}]+)\}$")
+_TAG = re.compile(r"</?\s*([A-Za-z][A-Za-z0-9-]*)")
+_ATTRIBUTE = re.compile(r"""\b(id|name|alt|src)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""", re.I)
+_FENCE = re.compile(r"(?:`{4,}|~{3,})[^\n]*")
+_HIDDEN = frozenset({"script", "style", "template", "noscript"})
+#: Deepest nesting of quotes and lists; what is nested deeper is added to the block at this depth.
+_MAX_DEPTH = 60
+
+
+def parse_markdown(source: str | bytes, options: ParseOptions) -> Parsed:
+    """Blocks of a Markdown source.
+
+    Args:
+        source: The text; bytes are taken as UTF-8.
+        options: Not used: Markdown says everything itself.
+
+    Example:
+        >>> parsed = parse_markdown("Oil\\n---\\n*Two* litres", ParseOptions())
+        >>> [(block.kind, block.text) for block in parsed.blocks]
+        [('Heading', 'Oil'), ('Paragraph', 'Two litres')]
+    """
+    text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
+    # A lone surrogate is no Unicode text and has no UTF-8 form.
+    text = text.encode("utf-8", "replace").decode() if not text.isascii() else text
+    attributes, start = split_front_matter(text)
+    walker = _Walker(text[start:], start)
+    return Parsed(walker.walk(), attributes, "markdown")
+
+
+class _Walker:
+    """Turns the flat stream of events into nested blocks; one method for each kind of event."""
+
+    def __init__(self, source: str, shift: int) -> None:
+        self._source = source
+        self._offsets = Offsets(source, shift)
+        self._root = Block("Document")
+        self._open: list[Block] = [self._root]
+        self._too_deep = 0
+        self._inline = Inline()
+        self._rows: list[list[str]] = []
+        self._row_spans: list[tuple[int, int] | None] = []
+        self._row_attributes: list[dict[str, Value]] = []
+        self._cells: Inline | None = None
+        self._html: list[str] = []
+        self._html_span: tuple[int, int] | None = None
+        self._anchor: str | None = None
+        self._hidden = 0
+        self._start = 0
+        self._end = 0
+        self._on_start: dict[str, Callable[[Any], None]] = {
+            "Paragraph": self._begin_text,
+            "Heading": self._begin_text,
+            "BlockQuote": self._begin_quote,
+            "CodeBlock": self._begin_text,
+            "List": self._begin_list,
+            "Item": self._begin_item,
+            "FootnoteDefinition": self._begin_footnote,
+            "Table": self._begin_table,
+            "TableRow": self._begin_row,
+            "TableHead": self._begin_row,
+            "TableCell": self._begin_cell,
+            "Link": self._begin_link,
+            "Image": self._begin_link,
+            "Strong": self._begin_strong,
+            "DefinitionList": self._begin_definitions,
+            "DefinitionListTitle": self._begin_item,
+            "DefinitionListDefinition": self._begin_definition,
+        }
+        self._on_end: dict[str, Callable[[Any], None]] = {
+            "Paragraph": self._end_paragraph,
+            "Heading": self._end_heading,
+            "BlockQuote": self._pop,
+            "CodeBlock": self._end_code,
+            "List": self._pop,
+            "Item": self._end_item,
+            "FootnoteDefinition": self._end_footnote,
+            "Table": self._end_table,
+            "TableRow": self._end_row,
+            "TableHead": self._end_row,
+            "TableCell": self._end_cell,
+            "Link": self._end_link,
+            "Image": self._end_image,
+            "Strong": self._end_strong,
+            "DefinitionList": self._pop,
+            "DefinitionListTitle": self._end_term,
+            "DefinitionListDefinition": self._end_definition,
+        }
+        self._fence = ""
+
+    def walk(self) -> list[Block]:
+        """All blocks of the source."""
+        on_start, on_end = self._on_start, self._on_end
+        leaves: dict[str, Callable[[Any], None]] = {
+            "Code": self._text,
+            "Html": self._html_line,
+            "InlineHtml": self._inline_html,
+            "InlineMath": lambda tex: self._text(f"${tex}$"),
+            "DisplayMath": lambda tex: self._text(f"$${tex}$$"),
+            "FootnoteReference": lambda name: self._text(f"[{name}]"),
+            "TaskListMarker": self._task,
+        }
+        event: Any
+        for event, place in pyromark.events_with_range(
+            self._source, options=_EXTENSIONS, merge_text=True
+        ):
+            if event.__class__ is str:
+                self._break(event)
+                continue
+            ((key, value),) = event.items()
+            if key == "Text":
+                self._text(value)
+                continue
+            self._start, self._end = place["start"], place["end"]
+            if key == "Start":
+                name, data = (value, None) if value.__class__ is str else next(iter(value.items()))
+                if self._html and name != "HtmlBlock":
+                    self._flush_html()
+                if handler := on_start.get(name):
+                    handler(data)
+            elif key == "End":
+                name, data = (value, None) if value.__class__ is str else next(iter(value.items()))
+                if handler := on_end.get(name):
+                    if self._html:
+                        self._flush_html()
+                    handler(data)
+            else:
+                leaves[key](value)
+        self._flush_html()
+        return self._root.children
+
+    # Containers ---------------------------------------------------------------------------------
+
+    def _push(self, block: Block) -> None:
+        if len(self._open) > _MAX_DEPTH:
+            self._too_deep += 1
+            return
+        self._flush_item()
+        self._open[-1].children.append(block)
+        self._open.append(block)
+
+    def _pop(self, _: object = None) -> None:
+        self._flush_item()
+        if self._too_deep:
+            self._too_deep -= 1
+        else:
+            self._open.pop()
+
+    def _begin_quote(self, kind: str | None) -> None:
+        attributes: dict[str, Value] = {"alert": kind.lower()} if kind else {}
+        self._push(Block("Quote", attributes=attributes, span=self._span()))
+
+    def _begin_list(self, start: int | None) -> None:
+        attributes: dict[str, Value] = {} if start is None else {"ordered": True}
+        if start not in (None, 1):
+            attributes["start"] = start
+        self._push(Block("List", attributes=attributes, span=self._span()))
+
+    def _begin_definitions(self, _: object) -> None:
+        self._push(Block("List", attributes={"type": "definition"}, span=self._span()))
+
+    def _begin_item(self, _: object) -> None:
+        self._push(Block("ListItem", span=self._span()))
+        self._inline = Inline()
+
+    def _end_item(self, _: object) -> None:
+        self._pop()
+
+    def _end_term(self, _: object) -> None:
+        # The definitions that follow are children of the term.
+        self._pop()
+
+    def _begin_definition(self, _: object) -> None:
+        terms = self._open[-1].children
+        if not self._too_deep and terms:
+            self._open.append(terms[-1])
+        else:
+            self._too_deep += 1
+        self._inline = Inline()
+
+    def _end_definition(self, _: object) -> None:
+        self._end_paragraph()
+        if self._too_deep:
+            self._too_deep -= 1
+        else:
+            self._open.pop()
+
+    def _begin_footnote(self, name: str) -> None:
+        self._push(Block("Footnote", attributes={"footnote": name}, span=self._span()))
+
+    def _end_footnote(self, _: object) -> None:
+        note = self._open[-1]
+        too_deep = self._too_deep
+        self._pop()
+        if too_deep:
+            return
+        # A note is its paragraphs, marked with its name, where it stands in the source.
+        for child in note.children:
+            child.attributes["footnote"] = note.attributes["footnote"]
+        self._open[-1].children[-1:] = note.children
+
+    # Text ---------------------------------------------------------------------------------------
+
+    def _begin_text(self, data: Any) -> None:
+        self._flush_item()
+        self._inline = Inline()
+        self._anchor = None
+        self._fence = data["Fenced"] if data.__class__ is dict and "Fenced" in data else ""
+
+    def _text(self, text: str) -> None:
+        if self._hidden:
+            return
+        inline = self._inline
+        inline.parts.append(text)
+        if not inline.bold and not inline.plain:
+            inline.plain = not text.isspace()
+
+    def _break(self, kind: str) -> None:
+        if kind != "Rule":
+            self._inline.parts.append(SOFT_BREAK if kind == "SoftBreak" else "\n")
+
+    def _end_paragraph(self, _: object = None) -> None:
+        inline, self._inline = self._inline, Inline()
+        if not inline.parts:
+            return
+        span = self._span()
+        tex = "".join(inline.parts)
+        if tex.startswith("$$") and tex.endswith("$$") and tex.count("$$") == 2:
+            block = Block("Formula", tex[2:-2].strip(), span=span)
+            self._open[-1].children.append(block)
+            return
+        self._place(inline.blocks("Paragraph", span))
+
+    def _place(self, blocks: list[Block]) -> None:
+        """Adds blocks; the first paragraph of an item is the item's own text."""
+        parent = self._open[-1]
+        if parent.kind == "ListItem" and not parent.text and not parent.children and blocks:
+            first = blocks[0]
+            if first.kind == "Paragraph":
+                parent.text, parent.font = first.text, first.font
+                parent.attributes.update(first.attributes)
+                blocks = blocks[1:]
+        parent.children += blocks
+
+    def _flush_item(self) -> None:
+        """Takes the bare text of a tight list item, which no event closes."""
+        if self._inline.parts and self._open[-1].kind == "ListItem":
+            inline, self._inline = self._inline, Inline()
+            self._place(inline.blocks("Paragraph", self._open[-1].span))
+
+    def _end_heading(self, level: str) -> None:
+        inline, self._inline = self._inline, Inline()
+        text, attributes = inline.text.replace("\n", " "), inline.attributes
+        if match := _ANCHOR.search(text):
+            text, self._anchor = text[: match.start()], match[1]
+        if self._anchor:
+            attributes["anchor"] = self._anchor
+        if text:
+            block = Block("Heading", text, int(level[1]), [], attributes, self._span())
+            self._open[-1].children.append(block)
+
+    def _end_code(self, _: object) -> None:
+        text = "".join(self._inline.parts).replace("\r\n", "\n").removesuffix("\n")
+        self._inline = Inline()
+        attributes: dict[str, Value] = {}
+        words = self._fence.split()
+        if words and (language := words[0].strip("{}.,")):
+            attributes["language"] = language
+        raw = self._source_text()
+        fence = _FENCE.match(raw)
+        if fence:
+            # Such a fence is chosen because of what the code holds (Markdown, fences): it belongs
+            # to what is shown.
+            close = re.match(r"[`~]+", raw)
+            text = f"{fence[0].rstrip()}\n{text}\n{close[0] if close else ''}"
+            attributes["fenced"] = True
+        if text.strip():
+            self._place([Block("Code", text, None, [], attributes, self._span())])
+
+    def _task(self, done: bool) -> None:
+        self._open[-1].attributes["checked"] = done
+
+    def _begin_strong(self, _: object) -> None:
+        self._inline.bold += 1
+
+    def _end_strong(self, _: object) -> None:
+        self._inline.bold -= 1
+
+    def _begin_link(self, data: dict[str, str]) -> None:
+        self._inline.open_link(data["dest_url"])
+
+    def _end_link(self, _: object) -> None:
+        self._inline.close_link()
+
+    def _end_image(self, _: object) -> None:
+        self._inline.close_image()
+
+    # Tables -------------------------------------------------------------------------------------
+
+    def _begin_table(self, _: object) -> None:
+        self._flush_item()
+        self._rows, self._row_spans, self._row_attributes = [], [], []
+
+    def _begin_row(self, _: object) -> None:
+        self._rows.append([])
+        self._row_attributes.append({})
+
+    def _begin_cell(self, _: object) -> None:
+        self._inline = Inline()
+
+    def _end_cell(self, _: object) -> None:
+        inline, self._inline = self._inline, Inline()
+        self._rows[-1].append(inline.text)
+        if inline.links:
+            self._row_attributes[-1].update(inline.attributes)
+
+    def _end_row(self, _: object) -> None:
+        self._row_spans.append(self._span())
+
+    def _end_table(self, _: object) -> None:
+        width = len(self._rows[0])
+        rows = [row[:width] for row in self._rows]
+        block = table_block(rows, header_rows=1, span=self._span(), row_spans=self._row_spans)
+        for row, attributes in zip(block.children, self._row_attributes[1:], strict=False):
+            for key, value in attributes.items():
+                row.attributes.setdefault(key, value)
+        self._place([block])
+
+    # Embedded HTML ------------------------------------------------------------------------------
+
+    def _html_line(self, line: str) -> None:
+        if not self._html:
+            self._flush_item()
+            self._html_span = self._span()
+        self._html.append(line)
+
+    def _flush_html(self) -> None:
+        if not self._html:
+            return
+        source, self._html = "".join(self._html), []
+        first = _TAG.match(source.lstrip())
+        if first and first[1].lower() not in HTML_NAMES:
+            # A placeholder such as <bucket-name>, which a browser would swallow.
+            self._place([Block("Paragraph", source.strip(), span=self._html_span)])
+            return
+        from llama_index_semxpath.node_parser.html import parse_fragment
+
+        blocks = parse_fragment(source)
+        for block in blocks:
+            block.span = self._html_span
+        self._place(blocks)
+
+    def _inline_html(self, tag: str) -> None:
+        match = _TAG.match(tag)
+        name = match[1].lower() if match else ""
+        if match is None:
+            return
+        if name not in HTML_NAMES:
+            self._text(tag)
+        elif name in _HIDDEN:
+            self._hidden += -1 if tag[1] == "/" and self._hidden else 1
+        elif name == "br":
+            self._inline.parts.append("\n")
+        elif name in ("a", "img", "span"):
+            found = {k.lower(): a or b or c for k, a, b, c in _ATTRIBUTE.findall(tag)}
+            self._anchor = found.get("id") or found.get("name") or self._anchor
+            if name == "img":
+                alternative = found.get("alt", "")
+                self._text(alternative)
+                self._inline.add_image(found.get("src", ""), alternative)
+
+    # Places -------------------------------------------------------------------------------------
+
+    def _span(self) -> tuple[int, int]:
+        return self._offsets.span(self._start, self._end)
+
+    def _source_text(self) -> str:
+        start, end = self._offsets.local(self._start), self._offsets.local(self._end)
+        return self._source[start:end]

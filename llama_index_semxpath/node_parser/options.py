@@ -1,0 +1,45 @@
+"""What a caller can say about parsing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from llama_index_semxpath.errors import SemXPathError
+
+#: Turns a text into its tokens; only their number is used.
+Tokenizer = Callable[[str], Sequence[object]]
+
+_LEAST_MAX_TOKENS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """How a source becomes a tree.
+
+    Args:
+        max_tokens: Most tokens of a leaf node *with* the heading path that is embedded before it,
+            16 and up. Longer paragraphs are split on sentence ends, code on line ends.
+        language: ISO 639-1 code of the source (``en``, ``zh``) where known; ``None`` looks.
+        tokenizer: Counts the tokens. ``None`` takes the ``cl100k_base`` encoding that ships with
+            LlamaIndex; nothing is fetched.
+
+    Raises:
+        SemXPathError: ``max_tokens`` is below 16.
+
+    Example:
+        >>> ParseOptions(max_tokens=256).max_tokens
+        256
+    """
+
+    max_tokens: int = 512
+    language: str | None = None
+    tokenizer: Tokenizer | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < _LEAST_MAX_TOKENS:
+            raise SemXPathError(
+                f"max_tokens is {self.max_tokens}",
+                where="ParseOptions",
+                hint=f"a node needs at least {_LEAST_MAX_TOKENS} tokens",
+            )
