@@ -76,7 +76,8 @@ _PATTERN = re.compile(
     r"(?P<en_n>\d{1,3}(?:\.\d{1,3})*|[A-Z](?:\.\d{1,3})+|(?-i:[A-Z])\b|[ivxlc]+\b"
     rf"|(?:{_CARDINALS.replace(' ', '|')})\b)"
     r"|§{1,2}\s?(?P<sign>\d{1,3}(?:\.\d{1,3})*)"
-    rf"|\b(?P<ord>{_ORDINALS.replace(' ', '|')}|\d{{1,2}}(?:st|nd|rd|th))\s(?P<ord_unit>{_ENGLISH})\b"
+    rf"|\b(?P<ord>{_ORDINALS.replace(' ', '|')}|\d{{1,2}}(?:st|nd|rd|th))"
+    rf"\s(?P<ord_unit>{_ENGLISH})\b"
     r"|\b(?:in|under|see|of|point|item|heading|paragraph)\s(?P<bare>[1-9]\d?(?:\.\d{1,2})+)"
     r"(?![\d.]*\d|\s?(?:%|percent|million|billion|thousand|[kmgt]b\b|km\b|mm\b|kg\b))",
     re.IGNORECASE,
