@@ -9,8 +9,9 @@ from dataclasses import dataclass
 _QUOTES = "\"'`´‘’‚‛“”„‟«»‹›「」『』《》〈〉【】"
 _TRAILING = ".,;:!?…。，、；：！？·"
 _STRAIGHT = str.maketrans(dict.fromkeys("`´‘’‚‛", "'"))
-# Between two digits a separator counts ("Unit 1 2" is not "Unit 12"); elsewhere it does not.
-_SEPARATORS = re.compile(r"(?<=\d)[\s_\-‐‑‒–—]+(?=\d)|([\s_\-‐‑‒–—]+)")
+# Between two digits a separator counts ("Unit 1 2" is not "Unit 12"), and at an end ("A-" is not
+# "A"); elsewhere it does not.
+_SEPARATORS = re.compile(r"(?<=\d)[\s_\-‐‑‒–—]+(?=\d)|(?<=\w)([\s_\-‐‑‒–—]+)(?=\w)")
 _INITIALS = re.compile(r"(?<!\w)[^\W\d_](?:\.[^\W\d_])+(?!\w)")
 #: Spelling of a company's legal form -> the form. Longer spellings first: the first match wins.
 _FORMS: tuple[tuple[str, str], ...] = (
@@ -81,7 +82,7 @@ def name_key(name: str) -> NameKey:
     """
     text = _visible(name)
     full = _joined(text)
-    words = re.sub(r"[.,，()（）]", " ", text).strip()
+    words = " ".join(re.sub(r"[.,()]", " ", text).split())
     for spelling, form in _FORMS:
         if words.endswith(spelling):
             head = words[: -len(spelling)]

@@ -27,8 +27,11 @@ from llama_index_semxpath.index.graph_model import (
 from llama_index_semxpath.index.ladybug_file import LadybugFile, Types
 
 _BATCH = 5_000
-_LIGHT = "id kind type name aliases doc parent order_key level labels fingerprint".split()  # noqa: SIM905
-_COLUMNS = [*_LIGHT, "text", "attributes", "origins", "payload"]
+_LIGHT = (
+    *("id", "kind", "type", "name", "aliases", "doc", "parent", "order_key"),
+    *("level", "labels", "fingerprint"),
+)
+_COLUMNS = (*_LIGHT, "text", "attributes", "origins", "payload")
 # Rows travel as Arrow tables: typed even when a column has no value, and eight times as fast as
 # lists of dictionaries.
 _PUT = (
@@ -59,7 +62,10 @@ _RETURN_LINKS = (
 
 
 _STRING_COLUMNS = [column for column in _COLUMNS if column not in ("level", "labels", "aliases")]
-_LIST_COLUMNS = "labels aliases keys origin_ids string_keys strings number_keys".split()  # noqa: SIM905
+_LIST_COLUMNS = (
+    *("labels", "aliases", "keys", "origin_ids"),
+    *("string_keys", "strings", "number_keys"),
+)
 _VERTEX_TYPES: Types = [
     *((column, "string") for column in _STRING_COLUMNS),
     ("level", "int64"),
@@ -124,6 +130,8 @@ class LadybugGraph(Graph):
         self, criteria: Criteria, *, after: str | None = None, limit: int | None = None
     ) -> list[Vertex]:
         """Matching vertices in order of id."""
+        if criteria.impossible:
+            return []
         match, parameters = _criteria_text(criteria, after)
         order = f"{match} RETURN {_returns(_COLUMNS)} ORDER BY id"
         found: list[Vertex] = []

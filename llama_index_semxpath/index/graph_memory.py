@@ -7,8 +7,10 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.index.codec import decode_attributes, encode_attributes
 from llama_index_semxpath.index.graph_model import (
     Criteria,
     Direction,
@@ -66,8 +68,10 @@ class MemoryGraph(Graph):
             check_vertex(vertex)
         with self.write():
             for vertex in vertices:
-                stored = copy.deepcopy(vertex)
-                stored.attributes = stored.merged()
+                # Through the codec: the same values as from disk (tuples come as lists).
+                stored = copy.copy(vertex)
+                stored.origins = {o: _kept(p) for o, p in vertex.origins.items()}
+                stored.attributes = _kept(vertex.merged())
                 self._set_vertex(vertex.id, stored)
 
     def put_links(self, links: Sequence[Link]) -> None:
@@ -79,7 +83,9 @@ class MemoryGraph(Graph):
                 for end in (link.source, link.target):
                     if end not in self._vertices:
                         raise StoreError(f"a '{link.name}' relation has no node '{end}'")
-                self._set_link(link.key, copy.deepcopy(link))
+                stored = copy.copy(link)
+                stored.properties = _kept(link.properties)
+                self._set_link(link.key, stored)
 
     def remove(self, ids: Sequence[str]) -> None:
         """Removes vertices and their links, never a neighbour."""
@@ -189,3 +195,7 @@ class MemoryGraph(Graph):
             self._links[key] = link
             out.add(key)
             reached.add(key)
+
+
+def _kept(values: dict[str, Any]) -> dict[str, Any]:
+    return decode_attributes(encode_attributes(values, ""))

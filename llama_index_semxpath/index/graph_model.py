@@ -144,6 +144,12 @@ class Criteria:
     origins: frozenset[str] | None = None
     equal: Mapping[str, Any] | None = None
 
+    @property
+    def impossible(self) -> bool:
+        """Whether nothing can match, since a set of allowed values is empty."""
+        sets = (self.ids, self.keys, self.docs, self.origins)
+        return any(allowed is not None and not allowed for allowed in sets)
+
     def matches(self, vertex: Vertex) -> bool:
         """Whether the vertex is meant."""
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +16,15 @@ Rows = list[list[Any]]
 #: Column names and types of a table of rows: ``string int64 list<string> list<double>``.
 Types = Sequence[tuple[str, str]]
 FORMAT = "1"
+_READING = frozenset({"MATCH", "OPTIONAL", "UNWIND", "WITH", "RETURN"})
+_WRITING = frozenset(
+    {
+        *("ALTER", "ATTACH", "BEGIN", "CALL", "CHECKPOINT", "COMMENT", "COMMIT", "COPY", "CREATE"),
+        *("DELETE", "DETACH", "DROP", "EXPORT", "FORCE", "IMPORT", "INSTALL", "LOAD", "MACRO"),
+        *("MERGE", "REMOVE", "ROLLBACK", "SET", "UNINSTALL", "UPDATE", "USE"),
+    }
+)
+_READ_HINT = "use one MATCH … RETURN statement and give values as parameters"
 _BUFFER_BYTES = 256 << 20
 _DDL = (
     "CREATE NODE TABLE IF NOT EXISTS Meta(key STRING, value STRING, PRIMARY KEY(key))",
@@ -123,15 +133,13 @@ class LadybugFile:
             return _run(connection, text, parameters or {}, self.path)
 
     def query(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """All rows of a statement that somebody else wrote; it cannot write."""
+        """All rows of a statement that somebody else wrote; it can only read the graph."""
+        _check_reads_only(text)
         with self._reader() as connection:
             _run(connection, "BEGIN TRANSACTION READ ONLY", {}, self.path)
             try:
                 with _our_errors(self.path):
                     result = connection.execute(text, dict(parameters))
-                    # Several statements give several results; one is what a query is.
-                    if isinstance(result, list):
-                        raise StoreError("one statement at a time", where=self.path)
                     names = result.get_column_names()
                     return [dict(zip(names, row, strict=True)) for row in result.get_all()]
             finally:
@@ -227,6 +235,24 @@ def _arrow_table(types: Types, rows: list[dict[str, Any]]) -> Any:
     return pa.table(
         {name: pa.array([r[name] for r in rows], by_name[kind]) for name, kind in types}
     )
+
+
+def _check_reads_only(text: str) -> None:
+    """Refuses all but plain reading statements.
+
+    A read-only transaction is not enough: a statement can end it, and ``COPY`` and ``LOAD`` reach
+    the file system from inside. The words are refused wherever they stand, strings included, so
+    that no trick of quoting can hide one.
+    """
+    words = [word.upper() for word in re.findall(r"\w+", text)]
+    if not words or words[0] not in _READING:
+        raise StoreError("the statement does not begin with a reading clause", hint=_READ_HINT)
+    refused = _WRITING.intersection(words)
+    if refused or ";" in text:
+        found = f"'{min(refused)}'" if refused else "';'"
+        raise StoreError(
+            f"the statement holds {found}, which a reading one cannot", hint=_READ_HINT
+        )
 
 
 def _run(connection: Any, text: str, parameters: Mapping[str, Any], path: str) -> Rows:

@@ -1,0 +1,1 @@
+"""Conformance suites that authors of other stores and engines can run."""
