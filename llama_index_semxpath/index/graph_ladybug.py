@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, cast
 
-from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.errors import StoreError, StoreLockedError
 from llama_index_semxpath.index.codec import decode_attributes, encode_attributes
 from llama_index_semxpath.index.graph_model import (
     Criteria,
@@ -94,9 +94,20 @@ class LadybugGraph(Graph):
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self._file = LadybugFile.open(path, read_only=read_only)
+        self._read_only = read_only
 
     def write(self) -> AbstractContextManager[None]:
-        """A transaction: all of its writes happen, or none. It may be nested."""
+        """A transaction: all of its writes happen, or none. It may be nested.
+
+        Raises:
+            StoreLockedError: The graph was opened for reading only.
+        """
+        if self._read_only:
+            raise StoreLockedError(
+                "the graph is open for reading only",
+                where=self._file.path,
+                hint="open it without read_only in the one process that writes",
+            )
         return self._file.write()
 
     def put(self, vertices: Sequence[Vertex]) -> None:

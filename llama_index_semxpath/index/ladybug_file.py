@@ -98,12 +98,6 @@ class LadybugFile:
     @contextmanager
     def write(self) -> Iterator[None]:
         """A transaction, for this thread alone; nested ones join it."""
-        if self.read_only:
-            raise StoreLockedError(
-                "the graph is open for reading only",
-                where=self.path,
-                hint="open it without read_only in the one process that writes",
-            )
         with self._lock:
             if self._depth:
                 yield
