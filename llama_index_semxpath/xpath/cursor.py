@@ -18,6 +18,10 @@ _SIGN_HINTS = {
 }
 
 
+_CLOSER = {"(": ")", "[": "]", "{": "}"}
+_CLOSERS = frozenset(_CLOSER.values())
+
+
 class Cursor:
     """A cursor over the tokens of one query; ``update.py`` adds the update statements."""
 
@@ -105,13 +109,18 @@ class Cursor:
         before = self.tokens[self.place - 1] if self.place else None
         if token.type in _SIGN_HINTS:
             return _SIGN_HINTS[token.type]
-        if token.type == "end" and self.open:
+        if self.open and (token.type == "end" or token.type in _CLOSERS):
             opening = self.open[-1]
-            return f"the '{opening.type}' at character {opening.start + 1} is not closed"
+            if token.type != _CLOSER[opening.type]:
+                return f"the '{opening.type}' at character {opening.start + 1} is not closed"
         if before is not None and before.type == "name" and token.type == "name":
             word = str(token.value)
             if word.lower() in WORDS:
                 return f"write '{word.lower()}'"
+            if before.value == "not":
+                return "write not(…)"
+            if self.place == 1 and before.value in ("insert", "set", "replace", "delete", "move"):
+                return "an update is no query: it is read by parse_update"
             return "a name with a space in it stands in back-quotes"
         if before is not None and before.type == "name" and token.type == ":":
             return "a name with a colon in it stands in back-quotes"
@@ -126,6 +135,10 @@ def describe(token: Token) -> str:
         return f"string '{shown(str(token.value))}'"
     if token.type in ("name", "quoted"):
         return f"name '{shown(str(token.value))}'"
-    if token.type in ("number", "duration", "param"):
-        return f"{'parameter' if token.type == 'param' else token.type}"
+    if token.type == "number":
+        return f"number {shown(str(token.value))}"
+    if token.type == "duration":
+        return "duration"
+    if token.type == "param":
+        return f"parameter ${shown(str(token.value))}"
     return f"'{token.type}'"

@@ -16,7 +16,7 @@ from llama_index_semxpath.errors import SemXPathSyntaxError
 from llama_index_semxpath.text import NAME, NAME_CHARS, nfc, shown
 
 #: A longer query is refused: values belong into parameters. It bounds the work of every pass.
-MAX_LENGTH = 200_000
+MAX_LENGTH = 100_000
 UNITS = ("s", "min", "h", "d", "w", "mo", "y")
 _UNIT_PREFIXES = (
     ("sec", "s"),
@@ -31,6 +31,7 @@ _UNIT_PREFIXES = (
 )
 _WORD_OPERATORS = frozenset(("and", "or", "div", "mod", "in"))
 _LARGEST = 1.7e308
+_SPACED = "put a space between a number and a name"
 
 _SPACE = " \t\r\n\u00a0\u3000\ufeff\u200b"
 _TOKEN = re.compile(
@@ -43,7 +44,7 @@ _TOKEN = re.compile(
   | (?P<number>(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?P<suffix>{NAME})?)
   | (?P<quoted>`[^`]*+(?:``[^`]*+)*+`)
   | (?P<param>[$＄](?P<param_name>{NAME}|`[^`]*+(?:``[^`]*+)*+`))
-  | (?P<symbol>::|//|\.\.|=~|~=|!=|<=|>=|==|&&|\|\||<>
+  | (?P<symbol>[:：]{{2}}|[/／]{{2}}|\.\.|[=＝][~～]|[~～][=＝]|[!！<＜>＞=＝][=＝]|&&|\|\||<>
       |[/\[\]()@|.,*+\-=<>:{{}}$～≥≤≠／［］（）＠｜，＊＋－＝＜＞：｛｝])
   | (?P<end>\Z)
   )""",
@@ -51,7 +52,7 @@ _TOKEN = re.compile(
 )
 #: What full-width and mathematical signs stand for outside strings.
 _NARROW = str.maketrans(
-    {**{chr(ord(c) + 0xFEE0): c for c in "/[](){}@|,*+-=<>:~"}, "≥": ">=", "≤": "<=", "≠": "!="}
+    {**{chr(ord(c) + 0xFEE0): c for c in "/[](){}@|,*+-=<>:~!"}, "≥": ">=", "≤": "<=", "≠": "!="}
 )
 _HINTS = {
     "!": "write not(…)",
@@ -173,22 +174,23 @@ def _number(found: re.Match[str], start: int, end: int) -> Token:
     if suffix in _WORD_OPERATORS:
         return Token("number", value, start, start + len(digits))
     guess = next((unit for prefix, unit in _UNIT_PREFIXES if suffix.startswith(prefix)), None)
+    exponent = suffix[0] in "eE" and suffix[1:].isdecimal()
     raise SemXPathSyntaxError(
         f"'{shown(suffix)}' is no unit of time",
         query=found.string,
         offset=start + len(digits),
         expected=[f"'{unit}'" for unit in UNITS],
         suggestions=[guess] if guess else [],
-        hint=None if guess else "put a space between a number and a name",
+        hint="a number has no exponent" if exponent else None if guess else _SPACED,
     )
 
 
 def _value(found: re.Match[str], digits: str, start: int) -> int | float:
-    # int() refuses strings of more than 4,300 digits, and a double holds less than 1.8e308.
-    if len(digits) <= 400:
-        value = int(digits) if digits.isdecimal() else float(digits)
-        if value < _LARGEST:
-            return value
+    # int() refuses long strings, and from 400 digits on a whole number is beyond a double anyway.
+    exact = digits.isdecimal() and len(digits) < 400
+    value = int(digits) if exact else float(digits)
+    if value < _LARGEST:
+        return value
     raise SemXPathSyntaxError(
         "the number is too large", query=found.string, offset=start, hint="at most 1.7e308"
     )

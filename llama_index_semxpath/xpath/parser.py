@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NoReturn, cast, get_args
 
-from llama_index_semxpath.text import is_plain_name, shown
+from llama_index_semxpath.text import name_text, shown
 from llama_index_semxpath.xpath import ast
 from llama_index_semxpath.xpath.cursor import Cursor
 from llama_index_semxpath.xpath.lexer import Token
 from llama_index_semxpath.xpath.operators import (
+    ASSOCIATIVE,
+    MAX_NESTING,
     MINUS,
     PRECEDENCE,
     SIGNS,
@@ -16,6 +18,7 @@ from llama_index_semxpath.xpath.operators import (
     check_depth,
     context_node,
     reduce,
+    too_deep,
 )
 from llama_index_semxpath.xpath.suggest import nearest
 from llama_index_semxpath.xpath.visit import Task, run
@@ -56,7 +59,8 @@ def parse(text: str) -> ast.Expr:
     parser = Parser(text)
     expr = run(parser.expression())
     parser.finish()
-    check_depth(expr, text)
+    if len(parser.tokens) > MAX_NESTING:
+        check_depth(expr, text)
     return expr
 
 
@@ -69,6 +73,7 @@ class Parser(Cursor):
         """One expression; ``relative`` inside an evidence call."""
         operands: list[ast.Expr] = []
         operators: list[tuple[str, int, int]] = []  # sign, precedence, offset
+        chained = 0  # operations of one level in a row, which nest to the left
         while True:
             while self.token.type == "-":
                 operators.append(("minus", MINUS, self.take().start))
@@ -77,10 +82,15 @@ class Parser(Cursor):
             sign = self.operator()
             if sign is None:
                 break
+            token = self.take()
             precedence = PRECEDENCE[sign]
             if operators:
+                same = operators[-1][1] == precedence and sign not in ASSOCIATIVE
+                chained = chained + 1 if same else 0
+                if chained > MAX_NESTING:
+                    raise too_deep(self.text, token.start)
                 reduce(operands, operators, precedence)
-            operators.append((sign, precedence, self.take().start))
+            operators.append((sign, precedence, token.start))
         if operators:
             reduce(operands, operators, -1)
         return operands[0]
@@ -347,7 +357,7 @@ class Parser(Cursor):
 
     def unbounded(self, axis: str, test: ast.Test) -> NoReturn:
         """Refuses a repetition without an upper bound."""
-        name = test.name if is_plain_name(test.name) else "*"
+        name = name_text(test.name) if test.name else "*"
         self.fail(
             message="a repetition needs an upper bound",
             hint=f"for example {axis}::{shown(name)}{{1,3}}",
