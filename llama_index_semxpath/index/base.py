@@ -1,0 +1,330 @@
+"""``SemXPathIndex``: the only writer of a store, and its readers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llama_index_semxpath.index.access import Principal
+from llama_index_semxpath.index.catalog import Catalog
+from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.match import Match, QueryResult
+from llama_index_semxpath.index.projection import Projection
+from llama_index_semxpath.index.reader import Reader
+from llama_index_semxpath.index.rows import EntitySource, StoredDocument
+from llama_index_semxpath.index.stores import Projections
+from llama_index_semxpath.index.writing import Progress, Totals, TreeSource, Writer
+from llama_index_semxpath.node_parser.options import ParseOptions
+from llama_index_semxpath.tree.edges import Edge
+from llama_index_semxpath.tree.node import TreeNode
+from llama_index_semxpath.tree.table import TreeTable
+
+if TYPE_CHECKING:
+    from llama_index.core import PropertyGraphIndex, VectorStoreIndex
+    from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.schema import Document
+    from llama_index.core.storage.docstore.types import BaseDocumentStore
+
+    from llama_index_semxpath.index.reconcile import CheckReport
+
+
+class SemXPathIndex:
+    """Documents in one tree, with one id for each node in catalog, vectors and graph.
+
+    Args:
+        store: The store's directory or configuration; made when it is not there.
+        embed_model: A LlamaIndex ``BaseEmbedding``; ``None`` takes the multilingual model that
+            ships in a package. The store remembers which model made its vectors.
+        options: How documents are parsed.
+
+    Raises:
+        StoreError: The directory holds something else.
+        StoreVersionError: A newer version of the package wrote the store.
+        EmbeddingMismatchError: Another model made the store's vectors.
+
+    Example:
+        >>> import tempfile
+        >>> from llama_index.core import Document
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> config = StoreConfig(Path(folder.name), milvus_uri="", graph="none")
+        >>> document = Document(text="# Leave\\n\\nTen days a year.", doc_id="leave.md")
+        >>> index = SemXPathIndex.from_documents([document], store=config)
+        >>> [match.text for match in index.query("//Section/Paragraph")]
+        ['Ten days a year.']
+        >>> index.close(); folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        store: StoreConfig | Path | str = "./.semxpath",
+        *,
+        embed_model: Any = None,
+        options: ParseOptions | None = None,
+    ) -> None:
+        self.config = StoreConfig.of(store)
+        self.options = options or ParseOptions()
+        self.config.make_directory()
+        self.catalog = Catalog(self.config.catalog, create=True)
+        self._embed_model = embed_model
+        self.reader = Reader(self.config, embed_model=embed_model, catalog=self.catalog)
+        self._projections = Projections(self.config, self.reader.embeddings)
+        self.writer = Writer(
+            self.config, self.catalog, self.reader.embeddings, self._projections.open
+        )
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Iterable[Document],
+        store: StoreConfig | Path | str = "./.semxpath",
+        *,
+        embed_model: Any = None,
+        show_progress: bool = False,
+        options: ParseOptions | None = None,
+    ) -> SemXPathIndex:
+        """Makes or opens a store and writes documents to it.
+
+        Args:
+            documents: LlamaIndex documents; their ids stay. Metadata become attributes of the
+                ``Document`` node, the key ``acl`` holds its access labels.
+            store: The store's directory or configuration.
+            embed_model: See the class.
+            show_progress: Show a progress bar.
+            options: How documents are parsed.
+        """
+        index = cls(store, embed_model=embed_model, options=options)
+        index.refresh(documents, show_progress=show_progress)
+        return index
+
+    @classmethod
+    def load(
+        cls,
+        store: StoreConfig | Path | str = "./.semxpath",
+        *,
+        embed_model: Any = None,
+        options: ParseOptions | None = None,
+    ) -> SemXPathIndex:
+        """Opens a store that is there, and finishes what a crash left undone.
+
+        Raises:
+            StoreError: There is no store.
+        """
+        config = StoreConfig.of(store)
+        Catalog(config.catalog).close()
+        index = cls(config, embed_model=embed_model, options=options)
+        index.recover()
+        return index
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the class."""
+        return "SemXPathIndex"
+
+    def close(self) -> None:
+        """Closes the store."""
+        self._projections.close()
+        self.catalog.close()
+
+    def __enter__(self) -> SemXPathIndex:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        documents, nodes = len(self.catalog.documents()), self.catalog.count_nodes()
+        return f"SemXPathIndex('{self.config.store}', {documents} documents, {nodes} nodes)"
+
+    def _repr_html_(self) -> str:
+        display = import_module("llama_index_semxpath.display")
+        return str(display.pre_html(repr(self)))
+
+    # Writing
+
+    def insert(self, document: Document) -> Totals:
+        """Writes one document; one of the same id is brought to this version."""
+        return self.refresh([document])
+
+    def refresh(self, documents: Iterable[Document], *, show_progress: bool = False) -> Totals:
+        """Writes documents; of those that the store holds, only what changed is touched."""
+        from llama_index_semxpath.index.sources import document_tree
+
+        trees = [TreeSource(document_tree(document, self.options)) for document in documents]
+        return self.write_trees(trees, show_progress=show_progress)
+
+    def write_trees(
+        self,
+        trees: Iterable[TreeSource],
+        *,
+        show_progress: bool = False,
+        progress: Progress | None = None,
+    ) -> Totals:
+        """Writes parsed documents; the way in for files, records and memory."""
+        if not show_progress:
+            return self.writer.write(trees, progress)
+        from llama_index_semxpath.index.progress import bar
+
+        with bar("indexing") as tell:
+            return self.writer.write(trees, tell)
+
+    def insert_tree(self, nodes: Sequence[TreeNode]) -> Totals:
+        """Writes one document given as a tree in pre-order, the root first."""
+        return self.writer.write([TreeSource(nodes)])
+
+    def delete_ref_doc(self, doc_id: str, **_: Any) -> bool:
+        """Deletes a document from every store.
+
+        Returns:
+            Whether the store held it; deleting it a second time changes nothing.
+        """
+        return self.writer.delete([doc_id]) == 1
+
+    def add_relations(self, edges: Iterable[Edge], doc: str) -> None:
+        """Replaces the relations that a document says.
+
+        Raises:
+            UnknownDocumentError: The store does not hold the document.
+        """
+        self.catalog.document(doc)
+        self.writer.relate(doc, edges)
+
+    def add_entities(self, entities: Iterable[EntitySource], doc: str) -> None:
+        """Replaces what a document says about entities of the property graph.
+
+        Raises:
+            UnknownDocumentError: The store does not hold the document.
+        """
+        self.catalog.document(doc)
+        with self.writer.turn(), self.catalog.write() as writer:
+            writer.replace_entities(doc, entities)
+
+    def recover(self) -> int:
+        """Does the work that an earlier writer left; returns the count of nodes written.
+
+        A store that another process is writing to is left to that process.
+        """
+        return self._projections.recover(self.writer)
+
+    # Asking
+
+    def query(
+        self,
+        query: str,
+        *,
+        top_k: int | None = None,
+        params: Mapping[str, Any] | None = None,
+        principal: Principal = None,
+        trace: bool = False,
+    ) -> QueryResult:
+        """Runs SemXPath; see :meth:`Reader.query`."""
+        return self.reader.query(
+            query, top_k=top_k, params=params, principal=principal, trace=trace
+        )
+
+    async def aquery(self, query: str, **options: Any) -> QueryResult:
+        """Runs SemXPath without blocking the event loop; takes what :meth:`query` takes."""
+        return await asyncio.to_thread(self.query, query, **options)
+
+    def explain(
+        self,
+        query: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        principal: Principal = None,
+    ) -> Any:
+        """How a query runs; see :meth:`Reader.explain`."""
+        return self.reader.explain(query, params=params, principal=principal)
+
+    def schema(self, principal: Principal = None) -> Any:
+        """Kinds, attributes and relations of what the principal may read."""
+        return self.reader.schema(principal)
+
+    def semantic_search(self, text: str, **options: Any) -> list[Match]:
+        """Nodes nearest in meaning; see :meth:`Reader.semantic_search`."""
+        return self.reader.semantic_search(text, **options)
+
+    def keyword_search(self, text: str, **options: Any) -> list[Match]:
+        """Nodes with the words of a text; see :meth:`Reader.keyword_search`."""
+        return self.reader.keyword_search(text, **options)
+
+    def node(self, id_: str, principal: Principal = None) -> Match | None:
+        """One node, ``None`` where there is none that the principal may read."""
+        return self.reader.node(id_, principal)
+
+    def nodes(self, ids: Sequence[str], principal: Principal = None) -> list[Match]:
+        """The nodes with these ids that the principal may read."""
+        return self.reader.nodes(ids, principal)
+
+    def subtree(self, id_: str, principal: Principal = None) -> list[Match]:
+        """A node and its descendants that the principal may read."""
+        return self.reader.subtree(id_, principal)
+
+    def documents(self, principal: Principal = None) -> list[StoredDocument]:
+        """The documents whose root the principal may read, in the order added."""
+        return self.reader.documents(principal)
+
+    @property
+    def table(self) -> TreeTable:
+        """The whole store as columns."""
+        return self.reader.table
+
+    def check(self, repair: bool = False) -> CheckReport:
+        """Compares the projections with the catalog; see ``reconcile.check``."""
+        from llama_index_semxpath.index.reconcile import check
+
+        return check(self.writer, repair=repair)
+
+    # LlamaIndex
+
+    def as_retriever(self, mode: str = "auto", **options: Any) -> BaseRetriever:
+        """A LlamaIndex retriever: ``auto``, ``structured``, ``tree``, ``graph``, ``semantic``."""
+        build: Callable[..., BaseRetriever] = import_module(
+            "llama_index_semxpath.retrievers"
+        ).build_retriever
+        return build(self, mode=mode, **options)
+
+    def as_query_engine(
+        self, llm: Any = None, effort: str = "normal", **options: Any
+    ) -> BaseQueryEngine:
+        """A LlamaIndex query engine; without an ``llm`` its answers are extractive."""
+        build: Callable[..., BaseQueryEngine] = import_module(
+            "llama_index_semxpath.query_engine"
+        ).build_query_engine
+        return build(self, llm=llm, effort=effort, **options)
+
+    @property
+    def vector_index(self) -> VectorStoreIndex:
+        """A ``VectorStoreIndex`` over the same node ids; vectors are not computed again."""
+        from llama_index_semxpath.index.llama import vector_index
+
+        return vector_index(self)
+
+    @property
+    def graph_index(self) -> PropertyGraphIndex:
+        """A ``PropertyGraphIndex`` over the same node ids."""
+        from llama_index_semxpath.index.llama import graph_index
+
+        return graph_index(self)
+
+    @property
+    def docstore(self) -> BaseDocumentStore:
+        """The catalog as a LlamaIndex document store."""
+        from llama_index_semxpath.index.docstore import CatalogDocumentStore
+
+        return CatalogDocumentStore(self)
+
+    @property
+    def embed_model(self) -> Any:
+        """The embedding model as a LlamaIndex ``BaseEmbedding``."""
+        from llama_index_semxpath.index.llama import llama_embedding
+
+        return llama_embedding(self.reader.embeddings.embedder)
+
+    @property
+    def projections(self) -> Sequence[Projection]:
+        """The projections, opened for writing."""
+        return self._projections.open()

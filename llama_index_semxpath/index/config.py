@@ -1,0 +1,151 @@
+"""Where a store's parts are: one directory by default, servers by URL."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.index.access import DefaultAccess
+
+_CATALOG = "catalog.db"
+_VECTORS = "milvus.db"
+_GRAPH = "graph.lbug"
+_COLUMNS = "columns.bin"
+_LOCK = "writer.lock"
+_TABLES = {
+    "vectors": {"uri": "milvus_uri", "token": "milvus_token", "collection": "collection"},
+    "graph": {"store": "graph"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """The parts of a store.
+
+    Args:
+        store: The directory that holds it.
+        milvus_uri: A Milvus server (``http://host:19530``); ``None`` embeds Milvus Lite in the
+            directory; ``""`` keeps vectors in the catalog only.
+        milvus_token: Token of that server.
+        collection: Milvus collection of the store.
+        graph: ``ladybug`` (in the directory), ``memory`` or ``none``.
+        default_access: Whether nodes without labels are readable while others carry some:
+            ``deny`` or ``allow``.
+
+    Example:
+        >>> StoreConfig(Path("s")).catalog.name
+        'catalog.db'
+    """
+
+    store: Path
+    milvus_uri: str | None = None
+    milvus_token: str = ""
+    collection: str = "semxpath"
+    graph: str = "ladybug"
+    default_access: DefaultAccess = "deny"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "store", Path(self.store))
+        if self.graph not in ("ladybug", "memory", "none"):
+            raise StoreError(
+                f"unknown graph store '{self.graph}'", hint="use ladybug, memory or none"
+            )
+        if self.default_access not in ("deny", "allow"):
+            raise StoreError(
+                f"unknown default access '{self.default_access}'", hint="use deny or allow"
+            )
+
+    @property
+    def catalog(self) -> Path:
+        """The catalog's database file."""
+        return self.store / _CATALOG
+
+    @property
+    def columns(self) -> Path:
+        """Snapshot of the columns, which only saves time."""
+        return self.store / _COLUMNS
+
+    @property
+    def lock(self) -> Path:
+        """File that the one writer locks."""
+        return self.store / _LOCK
+
+    @property
+    def graph_path(self) -> Path:
+        """The embedded property graph."""
+        return self.store / _GRAPH
+
+    @property
+    def vectors_uri(self) -> str:
+        """What Milvus is asked to open; ``""`` for no Milvus at all."""
+        return str(self.store / _VECTORS) if self.milvus_uri is None else self.milvus_uri
+
+    @property
+    def is_lite(self) -> bool:
+        """Whether Milvus is embedded."""
+        uri = self.vectors_uri
+        return bool(uri) and "://" not in uri
+
+    def make_directory(self) -> None:
+        """Makes the store's directory.
+
+        Raises:
+            StoreError: It cannot be made, or a file stands in its place.
+        """
+        try:
+            self.store.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise StoreError(
+                f"the store's directory cannot be made: {reason}", where=str(self.store)
+            ) from None
+
+    @classmethod
+    def of(cls, store: StoreConfig | Path | str) -> StoreConfig:
+        """A configuration for what a caller gives as ``store``."""
+        return store if isinstance(store, StoreConfig) else cls(Path(store))
+
+    @classmethod
+    def from_file(cls, path: Path | str) -> StoreConfig:
+        """Reads a TOML file.
+
+        The file holds ``store`` and ``default_access`` at the top, ``uri``, ``token`` and
+        ``collection`` in ``[vectors]``, and ``store`` in ``[graph]``. A relative ``store`` is
+        relative to the file.
+
+        Raises:
+            StoreError: The file cannot be read, or holds a key that means nothing.
+        """
+        path = Path(path)
+        try:
+            data = tomllib.loads(path.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise StoreError(
+                f"the configuration cannot be read: {error}", where=str(path)
+            ) from None
+        values = _flatten(data, path)
+        values["store"] = path.parent / str(values.get("store", ".semxpath"))
+        return cls(**values)
+
+
+def _flatten(data: dict[str, Any], path: Path) -> dict[str, Any]:
+    known = {field.name for field in fields(StoreConfig)}
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        if isinstance(value, dict):
+            names = _TABLES.get(key, {})
+            for name, item in value.items():
+                if name not in names:
+                    raise StoreError(f"unknown key '{key}.{name}'", where=str(path))
+                values[names[name]] = item
+        elif key in known:
+            values[key] = value
+        else:
+            raise StoreError(f"unknown key '{key}'", where=str(path))
+    for key, value in values.items():
+        if not isinstance(value, str):
+            raise StoreError(f"'{key}' must be a string", where=str(path))
+    return values

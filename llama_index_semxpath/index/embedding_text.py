@@ -1,0 +1,118 @@
+"""Which text of a node is embedded: its content once, under the titles it stands below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llama_index_semxpath.tree.node import TreeNode
+
+_SEPARATOR = " > "
+#: Characters of Latin script that make about one token; a Han character is about one by itself.
+_LATIN, _HAN = 4, 1
+_SECTION_TOKENS = 128
+_BLOCK_TOKENS = 256
+_SHORTEST_ITEM = 12
+_OWN = frozenset({"Paragraph", "Row", "Code", "Figure", "Formula", "ListItem"})
+_WITH_CHILDREN = {
+    "Section": _SECTION_TOKENS,
+    "List": _BLOCK_TOKENS,
+    "Quote": _BLOCK_TOKENS,
+    "Table": _BLOCK_TOKENS,
+}
+
+
+def heading_paths(nodes: Sequence[TreeNode]) -> list[str]:
+    """For each node of a document in pre-order, the titles around it, outermost first.
+
+    The document's own title and the node's own title are left out.
+
+    Example:
+        >>> d = TreeNode("d", "Document", "d", attributes={"title": "Handbook"})
+        >>> s = TreeNode("s", "Section", "d", "d", "Leave", {"title": "Leave"})
+        >>> p = TreeNode("p", "Paragraph", "d", parent="s", text="Ten days.")
+        >>> heading_paths([d, s, p])
+        ['', '', 'Leave']
+    """
+    below: dict[str | None, str] = {None: ""}
+    paths = []
+    for node in nodes:
+        path = below[node.parent]
+        paths.append(path)
+        title = None if node.parent is None else node.title
+        below[node.id] = f"{path}{_SEPARATOR}{title}" if path and title else title or path
+    return paths
+
+
+def embedding_texts(nodes: Sequence[TreeNode], paths: Sequence[str]) -> list[str | None]:
+    """The text to embed for each node, ``None`` for kinds that wait until a query asks.
+
+    Args:
+        nodes: The nodes of a document in pre-order.
+        paths: Their heading paths.
+    """
+    children: dict[str, list[TreeNode]] = {}
+    for node in nodes:
+        if node.parent is not None:
+            children.setdefault(node.parent, []).append(node)
+    texts: list[str | None] = []
+    for node, path in zip(nodes, paths, strict=True):
+        content = _content(node, children.get(node.id, ()))
+        texts.append(f"{path}\n{content}" if content and path else content)
+    return texts
+
+
+def text_to_embed(node: TreeNode, path: str, children: Sequence[TreeNode]) -> str:
+    """The text to embed for one node of any kind, for a query that asks for it."""
+    content = _content(node, children) or cut(node.text or _joined(children), _BLOCK_TOKENS)
+    return f"{path}\n{content}" if content and path else content
+
+
+def cut(text: str, tokens: int) -> str:
+    """The head of a text, about ``tokens`` tokens long, cut at a space where there is one.
+
+    Example:
+        >>> cut("one two three", 2)
+        'one two'
+    """
+    if len(text) <= tokens:
+        return text
+    budget, end = tokens * _LATIN, len(text)
+    for place, char in enumerate(text):
+        budget -= _HAN if char < "\u2e80" else _LATIN
+        if budget < 0:
+            end = place
+            break
+    if end == len(text):
+        return text
+    space = text.rfind(" ", 0, end + 1)
+    return text[: space if space > end // 2 else end]
+
+
+def _content(node: TreeNode, children: Sequence[TreeNode]) -> str | None:
+    if node.kind in _WITH_CHILDREN:
+        own = [child for child in children if child.kind not in ("Section", "Table")]
+        below = children if node.kind == "Table" else own
+        text = "\n".join(part for part in (_caption(node), node.text, _joined(below)) if part)
+        return cut(text, _WITH_CHILDREN[node.kind]) or None
+    if node.kind not in _OWN or (node.kind == "ListItem" and node.tokens < _SHORTEST_ITEM):
+        return None
+    if node.kind == "Row":
+        fields = [f"{key}: {value}" for key, value in node.attributes.items()]
+        return cut("; ".join(fields) or node.text, _BLOCK_TOKENS) or None
+    return cut(node.text, _BLOCK_TOKENS) or None
+
+
+def _caption(node: TreeNode) -> str:
+    caption = node.attributes.get("caption")
+    return caption if isinstance(caption, str) and caption != node.text else ""
+
+
+def _joined(children: Sequence[TreeNode]) -> str:
+    parts: list[str] = []
+    size = 0
+    for child in children:
+        parts.append(child.text)
+        size += len(child.text)
+        if size > _BLOCK_TOKENS * _LATIN:
+            break
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,84 @@
+"""Checks a document's nodes and computes what their rows hold, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.index.codec import check_text, digest, encode_attributes, printable
+from llama_index_semxpath.index.embedding_text import embedding_texts, heading_paths
+from llama_index_semxpath.index.rows import PreparedNode
+from llama_index_semxpath.tree.node import TreeNode
+
+#: The longest id, in UTF-8 bytes: what a Milvus primary key holds.
+MAX_ID_BYTES = 65_535
+
+
+def prepare_nodes(nodes: Sequence[TreeNode]) -> list[PreparedNode]:
+    """Everything about a document's rows that does not depend on the store.
+
+    Args:
+        nodes: All nodes of one document in pre-order, the root first.
+
+    Returns:
+        One prepared node each, in the same order.
+
+    Raises:
+        StoreError: The nodes are no tree of one document, or two have the same id.
+        AttributeValueError: A text or value that cannot be stored; the message names it.
+
+    Example:
+        >>> [p.path for p in prepare_nodes([TreeNode("d", "Document", "d")])]
+        ['']
+    """
+    check_tree(nodes)
+    paths = heading_paths(nodes)
+    embeds = embedding_texts(nodes, paths)
+    prepared = []
+    for node, path, embed in zip(nodes, paths, embeds, strict=True):
+        attributes = encode_attributes(node.attributes, node.id)
+        hash_ = digest(
+            node.kind, str(node.level), str(node.tokens), path, node.text, attributes,
+            "" if node.labels is None else repr(sorted(node.labels)),
+        )  # fmt: skip
+        vector = None if embed is None else digest(embed)
+        prepared.append(PreparedNode(node, attributes, path, hash_, embed, vector))
+    return prepared
+
+
+def check_tree(nodes: Sequence[TreeNode]) -> None:
+    """Checks that the nodes are one document's tree in pre-order, of strings that can be stored.
+
+    Raises:
+        StoreError: They are not.
+        AttributeValueError: An id, kind, label or text that cannot be stored.
+    """
+    if not nodes:
+        raise StoreError("a document without nodes cannot be stored")
+    root = nodes[0]
+    if root.parent is not None or root.id != root.doc:
+        raise StoreError(
+            "the first node of a document must be its root, with the document's id",
+            where=printable(root.id),
+        )
+    seen: set[str] = set()
+    for node in nodes:
+        where = printable(node.id)
+        if node.id in seen:
+            raise StoreError("two nodes of a document have the same id", where=where)
+        if node.doc != root.doc:
+            raise StoreError(f"the node belongs to document {printable(node.doc)}", where=where)
+        if node is not root and node.parent not in seen:
+            raise StoreError("the node's parent does not come before it", where=where)
+        seen.add(node.id)
+        _check_strings(node)
+
+
+def _check_strings(node: TreeNode) -> None:
+    check_text(node.id, "id", node.id)
+    if not node.id or len(node.id.encode()) > MAX_ID_BYTES:
+        raise StoreError(f"an id must have 1 to {MAX_ID_BYTES} bytes", where=printable(node.id))
+    check_text(node.kind, "kind", node.id)
+    check_text(node.text, "text", node.id)
+    for label in node.labels or ():
+        check_text(label, "access label", node.id)

@@ -1,0 +1,412 @@
+"""The read side of a store, without LlamaIndex: open, ask, look at nodes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llama_index_semxpath.engines.base import Dataset
+from llama_index_semxpath.engines.result import Evaluation, Group
+from llama_index_semxpath.errors import QueryTypeError, UnknownDocumentError
+from llama_index_semxpath.index.access import Principal, principal_labels
+from llama_index_semxpath.index.catalog import Catalog
+from llama_index_semxpath.index.codec import printable
+from llama_index_semxpath.index.columns import Versions, load_table, update_table
+from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.embedding import as_embedder
+from llama_index_semxpath.index.keyword_source import CatalogKeywords
+from llama_index_semxpath.index.match import Match, NodeView, QueryResult
+from llama_index_semxpath.index.places import Places
+from llama_index_semxpath.index.rows import StoredDocument
+from llama_index_semxpath.index.vectors import Embeddings, NodeVectors
+from llama_index_semxpath.tree.columns import Mask, Rows
+from llama_index_semxpath.tree.node import TreeNode
+from llama_index_semxpath.tree.table import TreeTable
+
+#: Least cosine of a semantic hit: the packaged model gives unrelated texts about 0.
+_LEAST_COSINE = 0.05
+
+
+@dataclass(slots=True)
+class _Moment:
+    """One state of the store, as columns and vectors."""
+
+    version: int
+    documents: Versions
+    table: TreeTable
+    vectors: NodeVectors
+    dataset: Dataset
+    masks: dict[frozenset[str], Mask | None] = field(default_factory=dict)
+
+
+class Reader:
+    """Reads a store: every call sees one state of it, whatever is being written meanwhile.
+
+    Args:
+        store: The store's directory or configuration.
+        embed_model: The model that made its vectors; ``None`` for the packaged one.
+        catalog: An open catalog to share.
+
+    Raises:
+        StoreError: There is no store.
+        StoreVersionError: A newer version of the package wrote it.
+        EmbeddingMismatchError: Another model made its vectors.
+    """
+
+    def __init__(
+        self,
+        store: StoreConfig | Path | str,
+        *,
+        embed_model: Any = None,
+        catalog: Catalog | None = None,
+    ) -> None:
+        self.config = StoreConfig.of(store)
+        self.catalog = catalog or Catalog(self.config.catalog)
+        self.embeddings = Embeddings(self.catalog, as_embedder(embed_model))
+        self.embeddings.check()
+        self._lock = threading.Lock()
+        self._moment: _Moment | None = None
+
+    @classmethod
+    def open(cls, store: StoreConfig | Path | str, *, embed_model: Any = None) -> Reader:
+        """Opens a store for reading."""
+        return cls(store, embed_model=embed_model)
+
+    def close(self) -> None:
+        """Closes the catalog."""
+        self.catalog.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # What there is
+
+    @property
+    def table(self) -> TreeTable:
+        """The whole store as columns."""
+        with self._now() as moment:
+            return moment.table
+
+    @property
+    def dataset(self) -> Dataset:
+        """Everything that an engine needs."""
+        with self._now() as moment:
+            return moment.dataset
+
+    def documents(self, principal: Principal = None) -> list[StoredDocument]:
+        """The documents whose root the principal may read, in the order added."""
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            found = self.catalog.documents()
+            if mask is None:
+                return found
+            rows = [moment.table.position(document.id) for document in found]
+            return [d for d, row in zip(found, rows, strict=True) if row and mask[row]]
+
+    def visible(self, principal: Principal = None) -> Mask | None:
+        """One flag a row of ``table``; ``None`` where everybody may read everything."""
+        with self._now() as moment:
+            return self._mask(moment, principal)
+
+    def schema(self, principal: Principal = None) -> Any:
+        """Kinds, attributes and relations of what the principal may read."""
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            table = moment.table if mask is None else moment.table.view(mask)
+            return import_module("llama_index_semxpath.tree.stats").schema_of(table)
+
+    # Questions
+
+    def query(
+        self,
+        query: str,
+        *,
+        top_k: int | None = None,
+        params: Mapping[str, Any] | None = None,
+        principal: Principal = None,
+        trace: bool = False,
+    ) -> QueryResult:
+        """Runs SemXPath.
+
+        Args:
+            query: The query.
+            top_k: Most results; ``None`` for all that pass.
+            params: Values of ``$name``.
+            principal: Labels of who asks; ``None`` carries none.
+            trace: Record which nodes each step kept and dropped.
+
+        Raises:
+            QueryError: The query is wrong, or asks for a part that this store lacks.
+        """
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            found = self._engine(moment).run(
+                query, params=params, top_k=top_k, visible=mask, trace=trace
+            )
+            matches = self._matches(moment, mask, found.positions, found.scores, found.why)
+            return QueryResult(
+                matches,
+                query=query,
+                value=self._value(moment, mask, found),
+                plan=found.plan,
+                trace=found.trace,
+            )
+
+    def explain(
+        self,
+        query: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        principal: Principal = None,
+    ) -> Any:
+        """How a query runs: its plan, with estimated and actual counts; it prints as text."""
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            return self._engine(moment).run(query, params=params, visible=mask).plan
+
+    def semantic_search(
+        self,
+        text: str,
+        *,
+        limit: int = 10,
+        scope: str | None = None,
+        kinds: Sequence[str] | None = None,
+        principal: Principal = None,
+    ) -> list[Match]:
+        """Nodes nearest in meaning, best first.
+
+        Args:
+            text: A question or phrase.
+            limit: Most matches, 1 and up.
+            scope: SemXPath whose results and their descendants are searched; ``None`` for all.
+            kinds: Only these kinds.
+            principal: Labels of who asks.
+
+        Returns:
+            Matches whose ``score`` is the cosine, in [0, 1].
+        """
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            inside = self._scope(moment, scope, mask)
+            base = import_module("llama_index_semxpath.engines.base")
+            look = base.Scope(moment.table, inside, tuple(kinds or ()), mask)
+            vector = moment.vectors.query_vector(text)
+            hits = moment.vectors.search(vector, look, limit, _LEAST_COSINE)
+            return self._ranked(moment, mask, hits, "semantic")
+
+    def keyword_search(
+        self,
+        text: str,
+        *,
+        limit: int = 10,
+        scope: str | None = None,
+        kinds: Sequence[str] | None = None,
+        principal: Principal = None,
+    ) -> list[Match]:
+        """Nodes with the words of a text, best first by BM25 over text and heading path.
+
+        Args:
+            text: Words in any language; nothing in it is an operator.
+            limit: Most matches, 1 and up.
+            scope: SemXPath whose results and their descendants are searched; ``None`` for all.
+            kinds: Only these kinds.
+            principal: Labels of who asks.
+
+        Returns:
+            Matches whose ``score`` is the normalised BM25, in [0, 1].
+        """
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            wanted = self._wanted(moment, scope, kinds, mask)
+            hits: list[tuple[str, float]] = []
+            keywords = CatalogKeywords(self.catalog)
+            for id_, score in keywords.ranked(text, None if wanted is not None else limit):
+                row = moment.table.position(id_)
+                if row is not None and (wanted is None or wanted[row]):
+                    hits.append((id_, score))
+                if len(hits) == limit:
+                    break
+            return self._ranked(moment, mask, hits, "keyword")
+
+    # Nodes
+
+    def nodes(self, ids: Sequence[str], principal: Principal = None) -> list[Match]:
+        """The nodes with these ids that the principal may read, in the given order."""
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            found = [moment.table.position(id_) for id_ in ids]
+            rows = [row for row in found if row and (mask is None or mask[row])]
+            positions = np.array(rows, np.int32)
+            return self._matches(moment, mask, positions, np.ones(len(rows)), {})
+
+    def node(self, id_: str, principal: Principal = None) -> Match | None:
+        """One node, ``None`` where there is none that the principal may read."""
+        found = self.nodes([id_], principal)
+        return found[0] if found else None
+
+    def subtree(self, id_: str, principal: Principal = None) -> list[Match]:
+        """A node and its descendants that the principal may read, in document order."""
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            row = moment.table.position(id_)
+            if row is None or (mask is not None and not mask[row]):
+                return []
+            rows = np.arange(row, moment.table.end[row], dtype=np.int32)
+            rows = rows if mask is None else rows[mask[rows]]
+            return self._matches(moment, mask, rows, np.ones(len(rows)), {})
+
+    def document(self, id_: str, principal: Principal = None) -> list[Match]:
+        """All nodes of a document that the principal may read, in document order.
+
+        Raises:
+            UnknownDocumentError: There is none that the principal may read.
+        """
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            docs = moment.table.docs
+            code = docs.index(id_) if id_ in docs else -2
+            rows = np.flatnonzero(moment.table.doc == code).astype(np.int32)
+            rows = rows if mask is None else rows[mask[rows]]
+            if not len(rows):
+                raise UnknownDocumentError("the store holds no such document", where=printable(id_))
+            return self._matches(moment, mask, rows, np.ones(len(rows)), {})
+
+    # Inside
+
+    @contextmanager
+    def _now(self) -> Iterator[_Moment]:
+        """The present state; all reads within see the same one."""
+        with self.catalog.moment():
+            yield self._refreshed()
+
+    def _refreshed(self) -> _Moment:
+        version = self.catalog.version
+        with self._lock:
+            moment = self._moment
+            if moment is None:
+                table, documents = load_table(self.catalog, self.config.columns)
+            elif moment.version == version:
+                return moment
+            else:
+                documents = {d.id: d.version for d in self.catalog.documents()}
+                table = update_table(self.catalog, moment.table, moment.documents, documents)
+            moment = self._make_moment(version, documents, table)
+            # A thread that reads an older state must not put back what others have moved on from.
+            if self._moment is None or self._moment.version < version:
+                self._moment = moment
+            return moment
+
+    def _make_moment(self, version: int, documents: Versions, table: TreeTable) -> _Moment:
+        vectors = NodeVectors(self.embeddings, table)
+        scoring = import_module("llama_index_semxpath.engines.scoring")
+        dataset = Dataset(
+            table, scorer=scoring.EmbeddingScorer(vectors), keywords=CatalogKeywords(self.catalog)
+        )
+        return _Moment(version, documents, table, vectors, dataset)
+
+    def _engine(self, moment: _Moment) -> Any:
+        return import_module("llama_index_semxpath.engines.memory").MemoryEngine(moment.dataset)
+
+    def _mask(self, moment: _Moment, principal: Principal) -> Mask | None:
+        labels = principal_labels(principal)
+        if labels not in moment.masks:
+            default = self.config.default_access
+            moment.masks[labels] = moment.table.visible_to(labels, default_access=default)
+        return moment.masks[labels]
+
+    def _scope(self, moment: _Moment, scope: str | None, mask: Mask | None) -> Rows | None:
+        """Roots of the subtrees that a scope names, none below another."""
+        if scope is None:
+            return None
+        found: Evaluation = self._engine(moment).run(scope, visible=mask)
+        if found.is_value:
+            raise QueryTypeError("a scope must select nodes", query=scope, offset=0)
+        roots: list[int] = []
+        end = 0
+        for row in np.sort(found.positions).tolist():
+            if row >= end:
+                roots.append(row)
+                end = int(moment.table.end[row])
+        return np.array(roots, np.int32)
+
+    def _wanted(
+        self, moment: _Moment, scope: str | None, kinds: Sequence[str] | None, mask: Mask | None
+    ) -> Mask | None:
+        if scope is None and not kinds and mask is None:
+            return None
+        table = moment.table
+        wanted = np.ones(len(table), bool) if mask is None else mask.copy()
+        roots = self._scope(moment, scope, mask)
+        if roots is not None:
+            inside = np.zeros(len(table), bool)
+            for row in roots.tolist():
+                inside[row : table.end[row]] = True
+            wanted &= inside
+        if kinds:
+            codes = [table.kind_codes.get(kind, -1) for kind in kinds]
+            wanted &= np.isin(table.kind, codes)
+        return wanted
+
+    def _ranked(
+        self, moment: _Moment, mask: Mask | None, hits: Sequence[tuple[str, float]], name: str
+    ) -> list[Match]:
+        rows = np.array([moment.table.position(id_) for id_, _ in hits], np.int32)
+        scores = np.clip(np.array([score for _, score in hits]), 0.0, 1.0)
+        return self._matches(moment, mask, rows, scores, {name: scores})
+
+    def _matches(
+        self,
+        moment: _Moment,
+        mask: Mask | None,
+        rows: Rows,
+        scores: Any,
+        why: Mapping[str, Any],
+    ) -> list[Match]:
+        table, places = moment.table, Places(moment.table, mask)
+        ids = [table.ids[row] for row in rows.tolist()]
+        nodes = self.catalog.nodes(ids)
+        matches = []
+        for at, (row, id_) in enumerate(zip(rows.tolist(), ids, strict=True)):
+            if id_ in nodes:
+                parent = int(table.parent[row])
+                hidden = mask is not None and parent > 0 and not mask[parent]
+                node = replace(nodes[id_], parent=None) if hidden else nodes[id_]
+            else:
+                node = _entity(table, row)
+            reasons = {
+                name: float(part[at]) for name, part in why.items() if not np.isnan(part[at])
+            }
+            view = NodeView(node, places.path(row), places.xpath(row))
+            matches.append(Match(view, float(scores[at]), reasons))
+        return matches
+
+    def _value(self, moment: _Moment, mask: Mask | None, found: Evaluation) -> Any:
+        value = found.value
+        if isinstance(value, list) and value and isinstance(value[0], Group):
+            return [
+                {
+                    "key": group.key,
+                    "count": group.count,
+                    "nodes": [moment.table.ids[row] for row in group.positions.tolist()],
+                }
+                for group in value
+                if isinstance(group, Group)
+            ]
+        return value
+
+
+def _entity(table: TreeTable, row: int) -> TreeNode:
+    attributes = table.attributes(row)
+    name = str(attributes.get("name", ""))
+    order = "" if table.orders is None else table.orders[row]
+    return TreeNode(table.ids[row], table.kind_name(row), "", None, name, dict(attributes), order)

@@ -1,0 +1,90 @@
+"""Opens the projections of a store when they are needed, and lets go of them together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from llama_index_semxpath.errors import StoreLockedError
+from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.outbox import pending
+from llama_index_semxpath.index.projection import Projection
+from llama_index_semxpath.index.vectors import Embeddings
+from llama_index_semxpath.index.writing import Writer
+
+
+class Projections:
+    """The vector store and the property graph of one store.
+
+    Args:
+        config: Where they are.
+        embeddings: The store's vectors, for their dimension.
+    """
+
+    def __init__(self, config: StoreConfig, embeddings: Embeddings) -> None:
+        self._config = config
+        self._embeddings = embeddings
+        self._lock = threading.RLock()
+        self._open: dict[str, Projection] = {}
+
+    def open(self) -> Sequence[Projection]:
+        """All of them, opened for writing.
+
+        Raises:
+            StoreLockedError: Another process holds one.
+            StoreError: One cannot be opened or does not answer.
+        """
+        with self._lock:
+            return [p for p in (self.vectors(), self.graph()) if p is not None]
+
+    def vectors(self) -> Projection | None:
+        """The vector store; ``None`` where the catalog alone holds the vectors."""
+        if not self._config.vectors_uri:
+            return None
+        with self._lock:
+            if "vectors" not in self._open:
+                from llama_index_semxpath.index.milvus import MilvusProjection
+
+                self._open["vectors"] = MilvusProjection(
+                    self._config.vectors_uri,
+                    dimension=self._embeddings.dimension,
+                    collection=self._config.collection,
+                    token=self._config.milvus_token,
+                )
+            return self._open["vectors"]
+
+    def graph(self) -> Projection | None:
+        """The property graph; ``None`` where there is none."""
+        if self._config.graph == "none":
+            return None
+        with self._lock:
+            if "graph" not in self._open:
+                self._open["graph"] = self._open_graph()
+            return self._open["graph"]
+
+    def close(self) -> None:
+        """Releases what is open."""
+        with self._lock:
+            while self._open:
+                self._open.popitem()[1].close()
+
+    def recover(self, writer: Writer) -> int:
+        """Does the work that an earlier writer left, unless another process is at it."""
+        if not pending(writer.catalog):
+            return 0
+        try:
+            with writer.lock.hold():
+                return writer.project(self.open())
+        except StoreLockedError:
+            return 0
+
+    def _open_graph(self) -> Projection:
+        from llama_index_semxpath.index.graph_projection import PropertyGraphProjection
+
+        if self._config.graph == "memory":
+            from llama_index_semxpath.index.graph_memory import MemoryGraph
+
+            return PropertyGraphProjection(MemoryGraph())
+        from llama_index_semxpath.index.graph_ladybug import LadybugGraph
+
+        return PropertyGraphProjection(LadybugGraph(self._config.graph_path))

@@ -1,0 +1,181 @@
+"""The one way into a store: embed, one catalog transaction, then the projections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from llama_index_semxpath.index.catalog import Catalog
+from llama_index_semxpath.index.catalog_writer import Written
+from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.lock import WriterLock
+from llama_index_semxpath.index.outbox import drain, pending
+from llama_index_semxpath.index.prepare import prepare_nodes
+from llama_index_semxpath.index.projected import ProjectedNodes
+from llama_index_semxpath.index.projection import Projection
+from llama_index_semxpath.index.rows import PreparedNode, Source
+from llama_index_semxpath.index.vectors import Embeddings
+from llama_index_semxpath.tree.edges import Edge
+from llama_index_semxpath.tree.node import TreeNode
+
+#: Nodes that one catalog transaction takes in when many documents are written.
+_CHUNK_NODES = 4_000
+_EMBED_BATCH = 512
+
+#: Told what is being done and how much more of it was.
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSource:
+    """A document to be written.
+
+    Args:
+        nodes: Its tree in pre-order, the root first.
+        source: Where it came from.
+    """
+
+    nodes: Sequence[TreeNode]
+    source: Source | None = None
+
+
+@dataclass(slots=True)
+class Totals:
+    """What a run of writes did.
+
+    Args:
+        documents: Documents written or found unchanged.
+        unchanged: Those that the store held exactly so.
+        added: New nodes.
+        changed: Rewritten nodes.
+        removed: Deleted nodes.
+        embedded: Texts that the embedding model was given.
+    """
+
+    documents: int = 0
+    unchanged: int = 0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    embedded: int = 0
+
+    def count(self, written: Written) -> None:
+        """Adds one document."""
+        self.documents += 1
+        self.unchanged += not (written.added or written.changed or written.removed)
+        self.added += written.added
+        self.changed += written.changed
+        self.removed += written.removed
+
+
+@dataclass(slots=True)
+class Writer:
+    """Writes to a store and its projections.
+
+    Args:
+        config: The store's configuration.
+        catalog: Its catalog.
+        embeddings: Its vectors.
+        open_projections: Opens the projections for writing, or returns them open.
+    """
+
+    config: StoreConfig
+    catalog: Catalog
+    embeddings: Embeddings
+    open_projections: Callable[[], Sequence[Projection]]
+    lock: WriterLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lock = WriterLock(self.config.lock)
+
+    @contextmanager
+    def turn(self) -> Iterator[Sequence[Projection]]:
+        """The writer's turn: work left over is done first, and what is written within at its end.
+
+        The projections are opened before anything is written, so that one that another process
+        holds refuses the write instead of leaving it half done.
+        """
+        with self.lock.hold():
+            projections = self.open_projections()
+            self.project(projections)
+            yield projections
+            self.project(projections)
+
+    def write(self, trees: Iterable[TreeSource], progress: Progress | None = None) -> Totals:
+        """Writes documents, in transactions of some thousand nodes each.
+
+        Raises:
+            StoreError: A tree that cannot be stored; documents of earlier transactions stay.
+        """
+        tell = progress or (lambda what, count: None)
+        totals = Totals()
+        with self.turn() as projections:
+            for chunk in _chunks(trees):
+                prepared = [(prepare_nodes(tree.nodes), tree.source) for tree in chunk]
+                totals.embedded += self._embed([n for nodes, _ in prepared for n in nodes], tell)
+                with self.catalog.write() as writer:
+                    for nodes, source in prepared:
+                        totals.count(writer.put_document(nodes, source=source))
+                tell("documents", len(prepared))
+                if totals.added + totals.changed > 10 * _CHUNK_NODES:
+                    self.project(projections, tell)
+            self.project(projections, tell)
+        return totals
+
+    def delete(self, documents: Sequence[str]) -> int:
+        """Deletes documents; returns how many of them the store held."""
+        with self.turn(), self.catalog.write() as writer:
+            return sum(writer.delete_document(doc) for doc in documents)
+
+    def relate(self, doc: str, edges: Iterable[Edge]) -> None:
+        """Replaces the relations that a document says."""
+        with self.turn(), self.catalog.write() as writer:
+            writer.replace_relations(doc, edges)
+
+    def project(self, projections: Sequence[Projection], tell: Progress | None = None) -> int:
+        """Brings the projections up to the catalog; returns the count of nodes written."""
+        count = 0
+        for projection in projections:
+            if not pending(self.catalog, projection.name):
+                continue
+            name = projection.name
+
+            def step(nodes: int, name: str = name) -> None:
+                if tell is not None:
+                    tell(name, nodes)
+
+            count += drain(self.catalog, projection, self.reads_for(projection), step)
+        return count
+
+    def reads_for(self, projection: Projection) -> ProjectedNodes:
+        """The catalog's nodes as a projection wants them."""
+        model = self.embeddings.code() if projection.name == "vectors" else None
+        return ProjectedNodes(self.catalog, model)
+
+    def _embed(self, nodes: Sequence[PreparedNode], tell: Progress) -> int:
+        """Sees to it that the cache holds the vector of every node; returns how many were made."""
+        texts = {node.vector: node.embed for node in nodes if node.vector and node.embed}
+        if not texts:
+            return 0
+        missing = self.catalog.vectors.missing(self.embeddings.code(), texts)
+        # Texts of like length fill a batch evenly.
+        missing.sort(key=lambda hash_: len(texts[hash_]))
+        for start in range(0, len(missing), _EMBED_BATCH):
+            part = missing[start : start + _EMBED_BATCH]
+            self.embeddings.text_vectors([texts[hash_] for hash_ in part], must_keep=True)
+            tell("embeddings", len(part))
+        return len(missing)
+
+
+def _chunks(trees: Iterable[TreeSource]) -> Iterator[list[TreeSource]]:
+    chunk: list[TreeSource] = []
+    size = 0
+    for tree in trees:
+        chunk.append(tree)
+        size += len(tree.nodes)
+        if size >= _CHUNK_NODES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
