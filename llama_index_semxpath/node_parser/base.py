@@ -11,6 +11,7 @@ from typing import Any
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import NodeParser
+from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document, MetadataMode, ObjectType, RelatedNodeInfo
 from llama_index.core.utils import get_tqdm_iterable
 
@@ -76,6 +77,12 @@ class SectionNodeParser(NodeParser):
     flat_metadata: bool = Field(
         default=False,
         description="Write lists in metadata as JSON text, for stores that take scalars only.",
+    )
+
+    id_func: Callable[..., str] = Field(
+        default=default_id_func,
+        description="Not used: ids follow from document, place and content.",
+        exclude=True,
     )
 
     @classmethod

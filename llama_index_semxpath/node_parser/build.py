@@ -14,13 +14,14 @@ from llama_index_semxpath.node_parser.sentences import LINES, PROSE, Counter, gl
 from llama_index_semxpath.node_parser.tokens import token_counter
 from llama_index_semxpath.tree.ids import node_id
 from llama_index_semxpath.tree.node import TreeNode, Value
-from llama_index_semxpath.tree.order import child_key, component
+from llama_index_semxpath.tree.order import SEPARATOR, component
 
 #: Deepest nesting of nodes; what is nested deeper hangs on the node at this depth.
 MAX_DEPTH = 64
 _SPLIT = {"Paragraph": PROSE, "ListItem": PROSE, "Code": LINES}
 _CAPTION = re.compile(r"(?:table|tab\.|tbl\.|表格?)\s*[\dA-Z一二三四五六七八九十]", re.IGNORECASE)
 _LONGEST_CAPTION = 300
+# The same few components are asked for in every section of every document.
 _components: list[str] = []
 
 
@@ -76,8 +77,10 @@ class _Builder:
         for block in parsed.blocks:
             if block.kind == "Heading":
                 self._open_section(block)
-            else:
+            elif block.children:
                 self._hang(self._sections[-1], block)
+            else:
+                self._add(self._sections[-1], block)
 
     def _open_section(self, block: Block) -> None:
         level = block.level or 1
@@ -168,6 +171,10 @@ class _Builder:
         parent.seen[content] = occurrence + 1
         if block.confidence < 1:
             attributes["confidence"] = block.confidence
+        place = parent.count
+        parent.count = place + 1
+        while place >= len(_components):
+            _components.append(component(len(_components)))
         node = TreeNode(
             node_id(self.doc, parent.id, kind, text, occurrence),
             kind,
@@ -175,13 +182,12 @@ class _Builder:
             parent.id,
             text,
             attributes,
-            child_key(parent.order, _component(parent.count)),
+            f"{parent.order}{SEPARATOR}{_components[place]}",
             None,
             self.count(text) if tokens is None else tokens,
             block.page,
             block.span,
         )
-        parent.count += 1
         self.nodes.append(node)
         return node
 
@@ -231,10 +237,3 @@ def _bind_captions(blocks: Sequence[Block]) -> None:
             and _CAPTION.match(before.text)
         ):
             table.attributes["caption"] = before.text
-
-
-def _component(index: int) -> str:
-    # The same few components are asked for in every section of every document.
-    while index >= len(_components):
-        _components.append(component(len(_components)))
-    return _components[index]

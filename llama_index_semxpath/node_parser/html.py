@@ -17,8 +17,8 @@ from llama_index_semxpath.tree.node import Value
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _FLOW_NAMES = (
     "address article aside body center dd details dialog div fieldset figcaption figure footer "
-    "form header hgroup html legend li main menu ol p section summary tbody td tfoot th thead tr ul dl "
-    "dt blockquote pre table search h1 h2 h3 h4 h5 h6 hr caption textarea"
+    "form header hgroup html legend li main menu ol p section summary tbody td tfoot th thead tr "
+    "ul dl dt blockquote pre table search h1 h2 h3 h4 h5 h6 hr caption textarea"
 )
 _FLOW = frozenset(_FLOW_NAMES.split())
 _LIST_TYPES = {"ul": False, "menu": False, "dir": False, "ol": True}
@@ -306,7 +306,7 @@ class _Walker:
                 tidy(image.get("alt") or ""),
                 None,
                 caption=caption.text.replace("\n", " ") if place == 0 else "",
-                links=caption.links if place == 0 else None,
+                links=[target for target, _ in caption.links or ()] if place == 0 else None,
             )
             self._place([block])
         return _SKIPPED

@@ -13,40 +13,23 @@ from llama_index_semxpath.tree.node import Value
 #: An lxml element; the library has no types of its own.
 Element = Any
 
-_NEVER = (
-    "script|style|template|noscript|nav|iframe|object|embed|svg|canvas|audio|video|map|button|select"
-    "|datalist|dialog|frameset|noframes|area|applet"
+_NEVER_NAMES = (
+    "script style template noscript nav iframe object embed svg canvas audio video map button "
+    "select datalist dialog frameset noframes area applet"
 )
+_NEVER = frozenset(_NEVER_NAMES.split())
+_ROLES = frozenset(("navigation", "search", "contentinfo", "menu", "menubar", "toolbar"))
 # Class names that Sphinx, docutils, MkDocs and Pygments give to navigation and line numbers.
-_NAVIGATION = (
-    "headerlink|anchor-link|related|sphinxsidebar|sphinxsidebarwrapper|linenos|linenodiv|lineno"
-    "|gutter|breadcrumb|breadcrumbs|prev-next-area|skip-link|mobile-nav|md-source-file"
+_NAVIGATION_NAMES = (
+    "headerlink anchor-link related sphinxsidebar sphinxsidebarwrapper linenos linenodiv lineno "
+    "gutter breadcrumb breadcrumbs prev-next-area skip-link mobile-nav md-source-file"
 )
-
-
-def _has_class(names: str) -> str:
-    padded = "concat(' ', normalize-space(@class), ' ')"
-    return " or ".join(f"contains({padded}, ' {name} ')" for name in names.split("|"))
-
-
-_UNWANTED = etree.XPath("|".join(f"//{name}" for name in _NEVER.split("|")))
-_HIDDEN = etree.XPath(
-    "//body//*[@hidden or @aria-hidden='true' or @role='navigation' or @role='search'"
-    " or @role='contentinfo' or @role='menu' or @role='menubar']"
-    f"|//body//*[@class and ({_has_class(_NAVIGATION)})]"
-    "|//body//*[contains(@class, 'contents') and contains(@class, 'topic')]"
-)
-_STYLED = etree.XPath("//body//*[contains(@style, 'none') or contains(@style, 'hidden')]")
+_NAVIGATION = frozenset(_NAVIGATION_NAMES.split())
+_CONTENTS = frozenset(("contents", "topic"))
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
-_MAIN = etree.XPath("boolean(//main|//article|//*[@role='main'])")
-_PAGE_FOOTER = etree.XPath(
-    "//footer[not(ancestor::article or ancestor::main or ancestor::section)]"
-)
-_PERMALINK = etree.XPath(
-    "//*[self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6 or self::dt"
-    " or self::caption or self::figcaption]//a[starts-with(@href, '#') and"
-    " (.='¶' or .='#' or .='§' or .='🔗' or .='\uf0c1')]"
-)
+_PERMALINKS = frozenset(("¶", "#", "§", "🔗", "\uf0c1"))
+_PERMALINK_PLACES = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption", "figcaption")
+_FOOTER_PLACES = ("article", "main", "section")
 _META = {
     "author": "author",
     "date": "date",
@@ -85,12 +68,59 @@ def read_page(source: str) -> Element:
 
 def prune(root: Element) -> None:
     """Takes out of a tree what a reader of the page does not read."""
-    unwanted = _UNWANTED(root) + _HIDDEN(root) + _PERMALINK(root)
-    unwanted += [el for el in _STYLED(root) if _NOT_SHOWN.search(el.get("style", ""))]
-    if _MAIN(root):
-        unwanted += _PAGE_FOOTER(root)
+    unwanted: list[Element] = []
+    footers: list[Element] = []
+    has_main = False
+    navigation: dict[str, bool] = {}
+    for element in root.iter():
+        tag = element.tag
+        if tag in _NEVER:
+            unwanted.append(element)
+            continue
+        if tag == "footer":
+            footers.append(element)
+        has_main = has_main or tag == "main" or tag == "article"
+        names = element.keys()
+        if not names:
+            continue
+        if "class" in names:
+            kind = element.get("class")
+            found = navigation.get(kind)
+            if found is None:
+                found = navigation[kind] = _is_navigation(kind)
+            if found:
+                unwanted.append(element)
+                continue
+            if len(names) == 1:
+                continue
+        if (tag == "a" and _is_permalink(element)) or _is_hidden(element, tag):
+            unwanted.append(element)
+        has_main = has_main or element.get("role") == "main"
+    if has_main:
+        unwanted += [el for el in footers if next(el.iterancestors(*_FOOTER_PLACES), None) is None]
     for element in unwanted:
         _remove(element)
+
+
+def _is_navigation(classes: str) -> bool:
+    names = frozenset(classes.split())
+    return not names.isdisjoint(_NAVIGATION) or names >= _CONTENTS
+
+
+def _is_hidden(element: Element, tag: str) -> bool:
+    if tag in ("html", "body"):
+        return False
+    if element.get("hidden") is not None or element.get("aria-hidden") == "true":
+        return True
+    style = element.get("style")
+    return element.get("role") in _ROLES or (style is not None and bool(_NOT_SHOWN.search(style)))
+
+
+def _is_permalink(link: Element) -> bool:
+    """Whether a link in a heading only gives the heading's own address."""
+    if link.text not in _PERMALINKS or len(link) or not (link.get("href") or "").startswith("#"):
+        return False
+    return next(link.iterancestors(*_PERMALINK_PLACES), None) is not None
 
 
 def _remove(element: Element) -> None:

@@ -12,7 +12,8 @@ SOFT_BREAK = "\r"
 #: Size of a font that is not known.
 UNKNOWN_SIZE = 0.0
 
-_SPACES = re.compile(r"[ \t\r\f\v\xa0]{2,}|[\t\r\f\v\xa0]")
+_SPACES = re.compile(r"[ \t\f\v\xa0]+")
+_SPACE = re.compile(r"\s+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _ENDED = re.compile(r"[。！？；：…][”’」』）】》\"]?$")
@@ -34,7 +35,7 @@ def tidy(text: str) -> str:
     """
     if "\r" in text:
         text = _mend(text)
-    if "  " in text or _SPACES.search(text):
+    if "  " in text or "\t" in text or "\xa0" in text:
         text = _SPACES.sub(" ", text)
     if "\n" in text:
         text = _AROUND_BREAK.sub("\n", text)
@@ -70,45 +71,50 @@ class Inline:
     Text is added piece by piece; ``text`` gives the run tidied.
     """
 
-    __slots__ = ("_open", "bold", "image_texts", "images", "link_texts", "links", "parts", "plain")
+    __slots__ = ("_open", "bold", "images", "links", "parts", "plain")
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.links: list[str] = []
-        self.link_texts: list[str] = []
-        self.images: list[str] = []
-        self.image_texts: list[str] = []
+        #: Targets and texts; most runs have none.
+        self.links: list[tuple[str, str]] | None = None
+        self.images: list[tuple[str, str]] | None = None
         self.bold = 0
         self.plain = False
-        self._open: list[tuple[str, int]] = []
+        self._open: list[tuple[str, int]] | None = None
 
     def add(self, text: str) -> None:
         """Adds visible text."""
         self.parts.append(text)
-        if not self.bold and not self.plain and text.strip():
-            self.plain = True
+        if not self.bold and not self.plain:
+            self.plain = not text.isspace()
 
     def open_link(self, target: str) -> None:
         """Starts a link or an image."""
+        if self._open is None:
+            self._open = []
         self._open.append((target, len(self.parts)))
 
     def close_link(self) -> None:
-        """Ends the innermost link."""
-        target, start = self._open.pop()
-        # A fragment of the page itself leads nowhere else.
+        """Ends the innermost link; one without a target leads nowhere."""
+        target, text = self._close()
         if target:
-            self.links.append(target)
-            self.link_texts.append(tidy("".join(self.parts[start:])))
+            self.links = self.links or []
+            self.links.append((target, text))
 
     def close_image(self) -> None:
         """Ends the innermost image; its alternative text stays in the run."""
-        target, start = self._open.pop()
-        self.add_image(target, tidy("".join(self.parts[start:])))
+        self.add_image(*self._close())
 
     def add_image(self, target: str, alternative: str) -> None:
         """Notes an image whose alternative text is already in the run."""
-        self.images.append(target)
-        self.image_texts.append(alternative)
+        self.images = self.images or []
+        self.images.append((target, alternative))
+
+    def _close(self) -> tuple[str, str]:
+        if not self._open:
+            return "", ""
+        target, start = self._open.pop()
+        return target, tidy("".join(self.parts[start:]))
 
     @property
     def text(self) -> str:
@@ -121,19 +127,22 @@ class Inline:
         """``links`` and ``images`` (targets) with the texts that carry them."""
         found: dict[str, Value] = {}
         if self.links:
-            found["links"], found["link_texts"] = self.links, self.link_texts
+            found["links"] = [target for target, _ in self.links]
+            found["link_texts"] = [text for _, text in self.links]
         if self.images:
-            found["images"], found["image_texts"] = self.images, self.image_texts
+            found["images"] = [target for target, _ in self.images]
+            found["image_texts"] = [text for _, text in self.images]
         return found
+
+    def _image_text(self) -> str:
+        return _SPACE.sub("", "".join(text for _, text in self.images or ()))
 
     def blocks(self, kind: str, span: tuple[int, int] | None) -> list[Block]:
         """The run as a block, or as figures when it holds nothing but images."""
         text = self.text
-        if self.images and text == tidy(" ".join(self.image_texts)):
-            return [
-                figure(source, alternative, span, links=self.links)
-                for source, alternative in zip(self.images, self.image_texts, strict=True)
-            ]
+        if self.images and _SPACE.sub("", text) == self._image_text():
+            links = [target for target, _ in self.links or ()]
+            return [figure(source, text, span, links=links) for source, text in self.images]
         if not text:
             return []
         block = Block(kind, text, None, [], self.attributes, span)

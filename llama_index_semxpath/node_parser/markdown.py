@@ -65,7 +65,8 @@ class _Walker:
         self._root = Block("Document")
         self._open: list[Block] = [self._root]
         self._too_deep = 0
-        self._inline = Inline()
+        self._idle = Inline()
+        self._inline = self._idle
         self._rows: list[list[str]] = []
         self._row_spans: list[tuple[int, int] | None] = []
         self._row_attributes: list[dict[str, Value]] = []
@@ -73,7 +74,8 @@ class _Walker:
         self._html: list[str] = []
         self._html_span: tuple[int, int] | None = None
         self._anchor: str | None = None
-        self._hidden = 0
+        # The run that a script or style interrupts; its text goes to a run that nobody reads.
+        self._interrupted: Inline | None = None
         self._start = 0
         self._end = 0
         self._on_start: dict[str, Callable[[Any], None]] = {
@@ -114,13 +116,7 @@ class _Walker:
             "DefinitionListTitle": self._end_term,
             "DefinitionListDefinition": self._end_definition,
         }
-        self._fence = ""
-
-    def walk(self) -> list[Block]:
-        """All blocks of the source."""
-        on_start, on_end = self._on_start, self._on_end
-        leaves: dict[str, Callable[[Any], None]] = {
-            "Code": self._text,
+        self._on_leaf: dict[str, Callable[[Any], None]] = {
             "Html": self._html_line,
             "InlineHtml": self._inline_html,
             "InlineMath": lambda tex: self._text(f"${tex}$"),
@@ -128,6 +124,12 @@ class _Walker:
             "FootnoteReference": lambda name: self._text(f"[{name}]"),
             "TaskListMarker": self._task,
         }
+        self._fence = ""
+
+    def walk(self) -> list[Block]:
+        """All blocks of the source."""
+        handlers = {"Start": self._on_start, "End": self._on_end}
+        leaves = self._on_leaf
         event: Any
         for event, place in pyromark.events_with_range(
             self._source, options=_EXTENSIONS, merge_text=True
@@ -136,24 +138,26 @@ class _Walker:
                 self._break(event)
                 continue
             ((key, value),) = event.items()
-            if key == "Text":
-                self._text(value)
+            # Text is a third of all events: it is dealt with here.
+            if key == "Text" or key == "Code":
+                inline = self._inline
+                inline.parts.append(value)
+                if not inline.plain and not inline.bold:
+                    inline.plain = not value.isspace()
                 continue
-            self._start, self._end = place["start"], place["end"]
-            if key == "Start":
-                name, data = (value, None) if value.__class__ is str else next(iter(value.items()))
-                if self._html and name != "HtmlBlock":
+            data = None
+            if key in handlers:
+                if value.__class__ is not str:
+                    ((value, data),) = value.items()
+                handler = handlers[key].get(value)
+                if handler is None:
+                    continue
+                if self._html and value != "HtmlBlock":
                     self._flush_html()
-                if handler := on_start.get(name):
-                    handler(data)
-            elif key == "End":
-                name, data = (value, None) if value.__class__ is str else next(iter(value.items()))
-                if handler := on_end.get(name):
-                    if self._html:
-                        self._flush_html()
-                    handler(data)
             else:
-                leaves[key](value)
+                handler, data = leaves[key], value
+            self._start, self._end = place["start"], place["end"]
+            handler(data)
         self._flush_html()
         return self._root.children
 
@@ -236,19 +240,24 @@ class _Walker:
         self._fence = data["Fenced"] if data.__class__ is dict and "Fenced" in data else ""
 
     def _text(self, text: str) -> None:
-        if self._hidden:
-            return
-        inline = self._inline
-        inline.parts.append(text)
-        if not inline.bold and not inline.plain:
-            inline.plain = not text.isspace()
+        self._inline.add(text)
 
     def _break(self, kind: str) -> None:
         if kind != "Rule":
             self._inline.parts.append(SOFT_BREAK if kind == "SoftBreak" else "\n")
 
+    def _take(self) -> Inline:
+        """The run of text that ends here."""
+        inline = self._interrupted or self._inline
+        self._interrupted = None
+        if inline is self._idle:
+            # Text that follows a block in a tight list item is announced by no event.
+            self._idle = Inline()
+        self._inline = self._idle
+        return inline
+
     def _end_paragraph(self, _: object = None) -> None:
-        inline, self._inline = self._inline, Inline()
+        inline = self._take()
         if not inline.parts:
             return
         span = self._span()
@@ -273,11 +282,11 @@ class _Walker:
     def _flush_item(self) -> None:
         """Takes the bare text of a tight list item, which no event closes."""
         if self._inline.parts and self._open[-1].kind == "ListItem":
-            inline, self._inline = self._inline, Inline()
+            inline = self._take()
             self._place(inline.blocks("Paragraph", self._open[-1].span))
 
     def _end_heading(self, level: str) -> None:
-        inline, self._inline = self._inline, Inline()
+        inline = self._take()
         text, attributes = inline.text.replace("\n", " "), inline.attributes
         if match := _ANCHOR.search(text):
             text, self._anchor = text[: match.start()], match[1]
@@ -288,8 +297,8 @@ class _Walker:
             self._open[-1].children.append(block)
 
     def _end_code(self, _: object) -> None:
-        text = "".join(self._inline.parts).replace("\r\n", "\n").removesuffix("\n")
-        self._inline = Inline()
+        inline = self._take()
+        text = "".join(inline.parts).replace("\r\n", "\n").removesuffix("\n")
         attributes: dict[str, Value] = {}
         words = self._fence.split()
         if words and (language := words[0].strip("{}.,")):
@@ -337,7 +346,7 @@ class _Walker:
         self._inline = Inline()
 
     def _end_cell(self, _: object) -> None:
-        inline, self._inline = self._inline, Inline()
+        inline = self._take()
         self._rows[-1].append(inline.text)
         if inline.links:
             self._row_attributes[-1].update(inline.attributes)
@@ -386,7 +395,10 @@ class _Walker:
         if name not in HTML_NAMES:
             self._text(tag)
         elif name in _HIDDEN:
-            self._hidden += -1 if tag[1] == "/" and self._hidden else 1
+            if tag[1] != "/" and self._interrupted is None:
+                self._interrupted, self._inline = self._inline, Inline()
+            elif tag[1] == "/" and self._interrupted is not None:
+                self._inline, self._interrupted = self._interrupted, None
         elif name == "br":
             self._inline.parts.append("\n")
         elif name in ("a", "img", "span"):
