@@ -295,7 +295,8 @@ def _read_decimal(plain: str) -> _Found | None:
             "/-"
         ):
             return None
-        if plain[match.end() : match.end() + 1].isascii() and plain[match.end()].isalnum():
+        following = plain[match.end() : match.end() + 1]
+        if following.isascii() and following.isalnum():
             return None
         return _dotted(match)
     if match := _SINGLE.match(plain):
