@@ -134,7 +134,9 @@ def _paragraph(lines: Sequence[Line]) -> Block:
     block = Block("Paragraph", text, span=(lines[0].start, lines[-1].end), page=lines[0].page)
     if len(lines) == 1 and re.match(r"[\dA-Z第§]", text):
         number = split_number(text)
-        if number is not None and (len(number.parts) > 1 or not number.style[0].isascii()):
+        measure = number is not None and number.rest[:1].islower()
+        clause = number is not None and (len(number.parts) > 1 or not number.style[0].isascii())
+        if clause and not measure:
             block.attributes |= number_attributes(text)
     return block
 

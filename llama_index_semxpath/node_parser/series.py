@@ -62,7 +62,7 @@ _REFERENCE_EN = re.compile(
 )
 _MEASURE = re.compile(
     r"(?:[a-z%°(]|[-–/×x*=<>+]|\d|jan|feb|mar|apr|may\b|june?\b|july?\b|aug|sep|oct|nov|dec|"
-    r"mm|cm|km|kg|GB|MB|kB|KB|TB|kW|MW|Hz|MHz|GHz|EUR|USD|Nm|V\b|W\b|A\b|°)",
+    r"mm|cm|km|kg|GB|MB|kB|KB|TB|kW|MW|Hz|MHz|GHz|EUR|USD|Nm\b|[VWA]\W*$|°)",
 )
 _MONTH = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|"
