@@ -25,6 +25,7 @@ from llama_index_semxpath.index.graph_model import (
     check_vertex,
 )
 from llama_index_semxpath.index.ladybug_file import LadybugFile, Types
+from llama_index_semxpath.tree.columns import nfc
 
 _BATCH = 5_000
 _LIGHT = (
@@ -38,7 +39,7 @@ _PUT = (
     "LOAD FROM $rows MERGE (n:Node {id: id}) SET "
     + ", ".join(f"n.{column} = {column}" for column in _COLUMNS if column != "id")
     + ", n.keys = keys, n.origin_ids = origin_ids, n.strings = map(string_keys, strings), "
-    "n.numbers = map(number_keys, numbers)"
+    "n.numbers = map(number_keys, numbers), n.untyped = untyped"
 )
 # A look-up by primary key for each end; one pattern with both ends would scan the table.
 _PUT_LINKS = (
@@ -64,7 +65,7 @@ _RETURN_LINKS = (
 _STRING_COLUMNS = [column for column in _COLUMNS if column not in ("level", "labels", "aliases")]
 _LIST_COLUMNS = (
     *("labels", "aliases", "keys", "origin_ids"),
-    *("string_keys", "strings", "number_keys"),
+    *("string_keys", "strings", "number_keys", "untyped"),
 )
 _VERTEX_TYPES: Types = [
     *((column, "string") for column in _STRING_COLUMNS),
@@ -240,12 +241,9 @@ class LadybugGraph(Graph):
 
 def _vertex_row(vertex: Vertex) -> dict[str, Any]:
     attributes = vertex.merged()
-    strings = {k: v for k, v in attributes.items() if isinstance(v, str)}
-    numbers = {
-        k: float(v)
-        for k, v in attributes.items()
-        if isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < 1e308
-    }
+    # For conditions only; the values themselves are in `attributes`.
+    strings = {k: nfc(v) for k, v in attributes.items() if isinstance(v, str)}
+    numbers = {k: float(v) for k, v in attributes.items() if _is_number(v)}
     return {
         "id": vertex.id,
         "kind": vertex.kind,
@@ -268,6 +266,7 @@ def _vertex_row(vertex: Vertex) -> dict[str, Any]:
         "strings": list(strings.values()),
         "number_keys": list(numbers),
         "numbers": list(numbers.values()),
+        "untyped": [k for k in attributes if k not in strings and k not in numbers],
     }
 
 
@@ -330,18 +329,17 @@ def _criteria_text(criteria: Criteria, after: str | None) -> tuple[str, dict[str
         conditions.append("n.id > $after")
         parameters["after"] = after
     for place, (key, value) in enumerate((criteria.equal or {}).items()):
-        column = _map_column(value)
-        if column:
-            conditions.append(f"list_contains(map_extract(n.{column}, $key{place}), $value{place})")
-            parameters[f"key{place}"] = key
-            parameters[f"value{place}"] = value if isinstance(value, str) else float(value)
+        if not isinstance(value, str) and not _is_number(value):
+            continue
+        column = "strings" if isinstance(value, str) else "numbers"
+        conditions.append(f"list_contains(map_extract(n.{column}, $key{place}), $value{place})")
+        parameters[f"key{place}"] = key
+        parameters[f"value{place}"] = nfc(value) if isinstance(value, str) else float(value)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return match + where, parameters
 
 
-def _map_column(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "strings"
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308:
-        return "numbers"
-    return None
+def _is_number(value: Any) -> bool:
+    """Whether a value has a place among the numbers: one that a double can hold."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and abs(value) < 1e308

@@ -32,7 +32,7 @@ _DDL = (
     "aliases STRING[], keys STRING[], "
     "text STRING, doc STRING, parent STRING, order_key STRING, level INT64, labels STRING[], "
     "attributes STRING, origins STRING, origin_ids STRING[], payload STRING, fingerprint STRING, "
-    "strings MAP(STRING, STRING), numbers MAP(STRING, DOUBLE), PRIMARY KEY(id))",
+    "strings MAP(STRING, STRING), numbers MAP(STRING, DOUBLE), untyped STRING[], PRIMARY KEY(id))",
     "CREATE REL TABLE IF NOT EXISTS Relation(FROM Node TO Node, name STRING, origin STRING, "
     "variant STRING, properties STRING)",
 )
