@@ -67,7 +67,11 @@ class Outline:
 
 
 def find_outline(
-    lines: Sequence[Line], hook: HeadingHook | None = None, *, bold_only: bool = False
+    lines: Sequence[Line],
+    hook: HeadingHook | None = None,
+    *,
+    bold_only: bool = False,
+    strict: bool = False,
 ) -> Outline:
     """Headings of a text that marks none, and its title.
 
@@ -79,6 +83,7 @@ def find_outline(
         lines: The lines, hard wraps undone.
         hook: Asked to settle the result, for an LLM; ``None`` asks nobody.
         bold_only: Take bold lines only, as in a source that marks some of its headings.
+        strict: Take no label, bracket or short line.
 
     Example:
         >>> [(h.level, h.title) for h in find_outline([Line("第一章 总则", chunk=0),
@@ -91,7 +96,7 @@ def find_outline(
     numbered = _numbered(lines, skip)
     taken = {heading.line + k for heading in numbered for k in range(heading.lines)} | skip
     titles = [t for t in underlined_titles(lines) if t.line not in taken]
-    titles = titles or _unnumbered(lines, taken, bool(numbered))
+    titles = titles or _unnumbered(lines, taken, bool(numbered) or bold_only or strict)
     count = 0 if bold_only else _title_count(lines, numbered, titles)
     found = _merge(lines, numbered, [title for title in titles if title.line >= count])
     return Outline(found if hook is None else _ask(lines, found, hook), count)
@@ -205,8 +210,26 @@ def _unnumbered(lines: Sequence[Line], taken: set[int], has_numbers: bool) -> li
     if sum(title.kind == "short" for title in kept) < 2:
         kept = [title for title in kept if title.kind != "short"]
     return [
-        title for title in kept if not is_contents_title(title.title) or title.line + 1 in taken
+        title
+        for title in _without_runs(kept)
+        if not is_contents_title(title.title) or title.line + 1 in taken
     ]
+
+
+def _without_runs(titles: Sequence[Title]) -> list[Title]:
+    """Drop three and more loud lines on end after the start: signatures, not headings."""
+    out: list[Title] = []
+    start = 0
+    while start < len(titles):
+        end = start + 1
+        while end < len(titles) and titles[end].line == titles[end - 1].line + 1:
+            end += 1
+        run = titles[start:end]
+        loud = all(title.kind in ("bold", "caps") for title in run)
+        if len(run) < 3 or not loud or run[0].line == 0:
+            out.extend(run)
+        start = end
+    return out
 
 
 def _merge(
@@ -227,7 +250,13 @@ def _merge(
         out.append(
             Heading(title.line, level, title.title, title.rest, title.lines, title.confidence)
         )
-    return sorted(out, key=lambda heading: heading.line)
+    return _compact(sorted(out, key=lambda heading: heading.line))
+
+
+def _compact(headings: list[Heading]) -> list[Heading]:
+    """The same headings with levels that start at one and leave no gap."""
+    order = sorted({heading.level for heading in headings})
+    return [replace(heading, level=order.index(heading.level) + 1) for heading in headings]
 
 
 def _ask(lines: Sequence[Line], found: Sequence[Heading], hook: HeadingHook) -> list[Heading]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from llama_index_semxpath.node_parser.blocks import Block
@@ -12,6 +13,43 @@ from llama_index_semxpath.node_parser.headings import (
     heading_block,
 )
 from llama_index_semxpath.node_parser.lines import Line
+
+# Lead-ins that authors set in bold without opening a section.
+_ADMONITION = re.compile(
+    r"(?:note|notes|important|warning|tip|caution|attention|danger|hint|info|example|examples|"
+    r"topics|contents|see also|注意|提示|警告|说明|示例|备注|重要)\W*",
+    re.IGNORECASE,
+)
+#: Fewest bold lines that make headings of a source which marks some of its headings.
+LEAST_IMPLICIT = 3
+
+
+def supply_headings(blocks: list[Block], *, prose: bool = True) -> list[Block]:
+    """Blocks of a marked-up source with the headings that its author did not mark.
+
+    A source without any heading is read as plain text is; one that marks some keeps them and
+    gains its bold lines where there are at least three of them. Sources with fewer stay as they
+    are: a single bold line is emphasis.
+
+    Args:
+        blocks: Top-level blocks in source order.
+        prose: Whether short lines, labels and capitals count too, as in Markdown; not in HTML,
+            where they are as often buttons and captions.
+
+    Example:
+        >>> supply_headings([Block("Paragraph", "Just a line.")])[0].kind
+        'Paragraph'
+    """
+    if not any(block.kind in ("Heading", "Section") for block in blocks):
+        found = _recover(blocks, None, bold_only=False, strict=not prose)
+        return found if sum(block.kind == "Heading" for block in found) > 1 else blocks
+    bold = sum(_is_bold_line(block) for block in blocks)
+    return implicit_headings(blocks) if bold >= LEAST_IMPLICIT else blocks
+
+
+def _is_bold_line(block: Block) -> bool:
+    bold = block.kind == "Paragraph" and block.font is not None and block.font.bold
+    return bold and not _ADMONITION.fullmatch(block.text) and len(block.text) <= 150
 
 
 def recover_headings(blocks: Sequence[Block], hook: HeadingHook | None = None) -> list[Block]:
@@ -56,14 +94,16 @@ def implicit_headings(blocks: Sequence[Block], hook: HeadingHook | None = None) 
     return _recover(blocks, hook, bold_only=True)
 
 
-def _recover(blocks: Sequence[Block], hook: HeadingHook | None, *, bold_only: bool) -> list[Block]:
+def _recover(
+    blocks: Sequence[Block], hook: HeadingHook | None, *, bold_only: bool, strict: bool = False
+) -> list[Block]:
     lines: list[Line] = []
     owners: list[int] = []
     for index, block in enumerate(blocks):
         for line in _lines(index, block):
             lines.append(line)
             owners.append(index)
-    outline = find_outline(lines, hook, bold_only=bold_only)
+    outline = find_outline(lines, hook, bold_only=bold_only, strict=strict)
     headings = {heading.line: heading for heading in outline.headings}
     for at, index in enumerate(owners):
         block = blocks[index]
@@ -79,9 +119,16 @@ def _recover(blocks: Sequence[Block], hook: HeadingHook | None, *, bold_only: bo
         if block.kind == "Heading" and block.level is not None:
             enclosing = block.level
         found = [headings[i] for i in range(at, end) if i in headings]
-        if not found:
-            if at < outline.titles and block.kind == "Paragraph":
-                block.attributes["role"] = "title"
+        titles = min(outline.titles, end) - at
+        if titles > 0 and block.kind == "Paragraph":
+            out.extend(_paragraph(block, lines[at : at + titles]))
+            out[-1].attributes["role"] = "title"
+            at += titles
+        if at == end:
+            continue
+        if not found and titles > 0:
+            out.extend(_paragraph(block, lines[at:end]))
+        elif not found:
             out.append(block)
         else:
             end = max(end, found[-1].line + found[-1].lines)
@@ -93,7 +140,7 @@ def _recover(blocks: Sequence[Block], hook: HeadingHook | None, *, bold_only: bo
 def _lines(index: int, block: Block) -> Iterator[Line]:
     """The lines of a paragraph, or one line that stands for a block of another kind."""
     span = block.span or (0, 0)
-    bold = block.font is not None and block.font.bold
+    bold = _is_bold_line(block)
     size = block.font.size if block.font is not None else 0.0
     text = block.kind == "Paragraph" or (block.kind == "Heading" and block.level is None)
     if not text or block.children or not block.text.strip():

@@ -358,7 +358,7 @@ def _slot(order: list[str], ranks: dict[str, float | None], key: str, current: s
         return slot
     outer = [i for i, other in enumerate(order) if (ranks[other] or 1e9) < rank]
     inner = [i for i, other in enumerate(order) if (ranks[other] or 0.0) > rank]
-    if rank < 100:
+    if rank < 100 and (outer or rank < 30):
         # Units keep their rank whatever stands between: 节 goes right below 章.
         slot = outer[-1] + 1 if outer else 0
     return min([max([slot, *(i + 1 for i in outer)]), *inner])

@@ -154,7 +154,7 @@ def standalone_titles(lines: Sequence[Line], *, strict: bool) -> list[Title]:
             continue
         if _NAMED.fullmatch(line.text):
             out.append(Title(i, "named", line.text.rstrip(":："), confidence=0.9))
-        elif line.bold and len(line.text) <= 150:
+        elif line.bold and len(line.text) <= 150 and line.text[-1] not in "。.；;，,":
             out.append(Title(i, "bold", line.text, confidence=0.8))
         elif not is_title(line.text) or split_number(line.text) is not None:
             continue
