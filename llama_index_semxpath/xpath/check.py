@@ -86,7 +86,10 @@ def check(
         expr = parse(text)
     checker = _Checker(Names(schema), params, text, capabilities)
     resolved, kinds = run(checker.expr(expr, ROOT, inside=False))
-    return Checked(resolved, type_of(resolved, params), is_graded(resolved), kinds)
+    found = type_of(resolved, params)
+    if found == "duration":
+        checker.rules.fail("a duration is no result", expr.span[0], hint="add it to a date")
+    return Checked(resolved, found, is_graded(resolved), kinds)
 
 
 class _Checker:
@@ -246,7 +249,9 @@ class _Checker:
         """Kinds of the nodes that a step selects from nodes of some kinds."""
         if step.axis in ("rel", "inv"):
             return self.names.reached(step.axis, step.test.name)
-        if step.test.type == "name" and step.axis != "attribute":
+        if step.axis == "attribute" or step.test.type == "text":
+            return None
+        if step.test.type == "name":
             return frozenset((step.test.name,))
         if step.axis == "self":
             return kinds
@@ -275,6 +280,9 @@ class _Checker:
             self.kind(step)
             return step
         readings = self.names.readings(name, kinds, value=value)
+        if len(readings) > 1 and step.filters:
+            # Row[price > 3] asks about nodes: an attribute has nothing to ask about.
+            readings = [reading for reading in readings if reading != "attribute"]
         if len(readings) > 1:
             raise AmbiguousNameError(
                 f"'{shown(name)}' can be read in {len(readings)} ways",
@@ -310,7 +318,7 @@ class _Checker:
         if self.names.is_kind(name):
             return step
         if not value:
-            self.kind(step)
+            self.kind(step, bare=True)
         raise UnknownNameError(
             f"unknown name '{shown(name)}'",
             query=self.text,
@@ -325,13 +333,13 @@ class _Checker:
     def read(self, step: ast.Step, reading: str) -> ast.Step:
         if reading == "attribute":
             return replace(step, axis="attribute")
-        return replace(step, axis="rel") if reading == "relation" else step
+        return self.relation(replace(step, axis="rel")) if reading == "relation" else step
 
     def written(self, name: str, reading: str) -> str:
         prefix = {"attribute": "@", "child": "child::", "relation": "rel::"}[reading]
         return prefix + name_text(name)
 
-    def kind(self, step: ast.Step) -> None:
+    def kind(self, step: ast.Step, bare: bool = False) -> None:
         name = step.test.name
         if self.names.is_kind(name):
             return
@@ -340,7 +348,7 @@ class _Checker:
             f"unknown kind '{shown(name)}'",
             query=self.text,
             offset=step.test.span[0],
-            suggestions=[f"@{name}"] if is_attribute else self.names.like_kind(name),
+            suggestions=[f"@{name}"] if is_attribute else self.names.like_kind(name, bare),
         )
 
     def attribute(self, step: ast.Step, kinds: Kinds) -> None:

@@ -93,9 +93,10 @@ class Names:
 
     # Suggestions
 
-    def like_kind(self, name: str) -> list[str]:
-        """The kinds with the nearest names."""
-        return nearest(name, dict.fromkeys((*self.schema.kinds, *DOCUMENT_KINDS)))
+    def like_kind(self, name: str, bare: bool = False) -> list[str]:
+        """The kinds with the nearest names; for a bare name also the relations."""
+        relations = self.schema.relations if bare else ()
+        return nearest(name, dict.fromkeys((*self.schema.kinds, *DOCUMENT_KINDS, *relations)))
 
     def like_attribute(self, name: str, kinds: Kinds) -> list[str]:
         """The attributes with the nearest names, those of the given kinds first."""

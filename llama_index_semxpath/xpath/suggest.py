@@ -9,7 +9,8 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The known names nearest to a mistyped one, best first.
 
     Nearness is the edit distance with transpositions (Damerau 1964, restricted form), case folded,
-    at most a third of the longer name and at least 1; a name that contains the other also counts.
+    at most a third of the longer name (at least 1), and never the whole name; a name that contains
+    the other also counts.
 
     Args:
         name: The name as typed.
@@ -32,6 +33,7 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
             ranked.append((-1.0, other))
         elif abs(len(wanted) - len(folded)) <= allowed and (
             (distance := _distance(wanted, folded, allowed)) <= allowed
+            and distance < max(len(wanted), len(folded))
         ):
             ranked.append((float(distance), other))
         elif min(len(wanted), len(folded)) >= 2 and (wanted in folded or folded in wanted):

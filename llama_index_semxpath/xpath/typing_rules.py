@@ -23,7 +23,7 @@ _WORDS: dict[Type, str] = {
     "date": "a date",
     "duration": "a duration",
     "list": "a list",
-    "groups": "groups",
+    "groups": "a grouping",
     "unknown": "an unknown value",
 }
 _DATED = ("date", "nodes", "string", "unknown")
@@ -152,6 +152,10 @@ class TypeRules:
                 f'@{shown(attribute)} is a number and "{shown(literal.value)}" is none',
                 literal.span[0],
             )
+        if types == {"string"} and isinstance(literal, ast.Num) and self.is_wordy(attribute):
+            self.fail(
+                f"@{shown(attribute)} is text and the other side is a number", literal.span[0]
+            )
         dates = types <= {"date", "datetime"}
         if dates and (
             isinstance(literal, ast.Num)
@@ -177,6 +181,15 @@ class TypeRules:
             for kind in self.names.schema.attributes.get(name, ())
         }
         return (name, types) if types else None
+
+    def is_wordy(self, attribute: str) -> bool:
+        """Whether none of an attribute's known values reads as a number."""
+        examples = [
+            example
+            for kind in self.names.schema.attributes.get(attribute, ())
+            for example in self.names.schema.kinds[kind].attributes[attribute].examples
+        ]
+        return bool(examples) and not any(is_number(example) for example in examples)
 
     def arithmetic(self, expr: ast.Binary, left: Type, right: Type) -> None:
         """Whether two values can be added, multiplied and so on."""

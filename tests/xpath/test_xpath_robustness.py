@@ -87,8 +87,8 @@ def test_length_limit() -> None:
 MEGABYTE = 1_000_000
 
 
-GARBAGE = r"""( [ a[ / // ' " ` '' "" `` $ @ \x00 \ud800 é 9 - a- 1, '" [@ :: { “ a. 0. e\u0301 a+ a=
-    [1: rel::a{ 90d * *- 中文， 1*2+ a(b)"""
+GARBAGE = r"""( [ a[ / // ' " ` '' "" `` $ @ \x00 \ud800 é 9 - a- 1, '" [@ :: { “ a. 0.
+    e\u0301 a+ a= [1: rel::a{ 90d * *- 中文， 1*2+ a(b)"""
 
 
 @pytest.mark.parametrize("piece", GARBAGE.split())
