@@ -1,0 +1,117 @@
+"""``semxpath parse``, ``index``, ``remove`` and ``export``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llama_index_semxpath.cli.output import config_of, opened, print_json, remark, style
+from llama_index_semxpath.display.text import tree_lines
+from llama_index_semxpath.errors import SourceError, StoreError
+
+if TYPE_CHECKING:
+    from llama_index_semxpath.index.folder import IndexReport
+    from llama_index_semxpath.index.writing import Progress
+    from llama_index_semxpath.tree.node import TreeNode
+
+
+def parse(args: argparse.Namespace) -> int:
+    """Shows a document as a tree."""
+    from llama_index_semxpath.node_parser import parse_file, tree_to_dict
+
+    nodes = parse_file(Path(args.file), format=args.format)
+    shown = tree_to_dict(nodes)
+    if args.json:
+        print_json(shown)
+    else:
+        for line in tree_lines(shown["nodes"], style()):
+            print(line)
+    return 0
+
+
+def index(args: argparse.Namespace) -> int:
+    """Adds or refreshes files and folders."""
+    from llama_index_semxpath.index.base import SemXPathIndex
+    from llama_index_semxpath.index.folder import index_paths
+
+    paths = [Path(path) for path in args.paths]
+    for path in paths:
+        if not path.exists():
+            raise SourceError("no such file or folder", where=str(path))
+    acl = None if args.acl is None else frozenset(args.acl)
+
+    def run(progress: Progress | None) -> IndexReport:
+        with SemXPathIndex(config_of(args)) as store:
+            return index_paths(
+                store,
+                paths,
+                weight=args.weight,
+                acl=acl,
+                meta=dict(args.meta or ()),
+                progress=progress,
+            )
+
+    if args.quiet or not sys.stderr.isatty():
+        report = run(None)
+    else:
+        from llama_index_semxpath.index.progress import bar
+
+        with bar("indexing") as tell:
+            report = run(tell)
+    if args.json:
+        print_json(report.to_dict())
+    else:
+        _show_report(args, report)
+    return 0
+
+
+def remove(args: argparse.Namespace) -> int:
+    """Removes documents; with an unknown id among them, none is removed."""
+    from llama_index_semxpath.index.base import SemXPathIndex
+    from llama_index_semxpath.index.catalog import Catalog
+
+    config = config_of(args)
+    if not config.catalog.exists():
+        raise StoreError("there is no store here", where=str(config.store))
+    catalog = Catalog(config.catalog)
+    try:
+        for document in args.documents:
+            catalog.document(document)
+    finally:
+        catalog.close()
+    with SemXPathIndex(config) as store:
+        removed = store.writer.delete(list(dict.fromkeys(args.documents)))
+    if args.json:
+        print_json({"removed": removed})
+    else:
+        print(f"removed {removed} document{'' if removed == 1 else 's'}")
+    return 0
+
+
+def export(args: argparse.Namespace) -> int:
+    """Writes a document out as Markdown, HTML or JSON."""
+    from llama_index_semxpath.node_parser import export as write
+
+    with opened(args) as reader:
+        nodes: list[TreeNode] = [
+            match.node for match in reader.document(args.document, args.principal)
+        ]
+    text = write(nodes, args.to)
+    if args.json:
+        print_json({"document": args.document, "format": args.to, "content": text})
+    else:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    return 0
+
+
+def _show_report(args: argparse.Namespace, report: IndexReport) -> None:
+    facts: dict[str, Any] = report.to_dict()
+    print(
+        f"{facts['documents']} documents, {facts['nodes']} nodes"
+        f" ({facts['unchanged']} unchanged, {facts['removed']} removed)"
+        f" in {facts['seconds']:.1f} s"
+    )
+    for error in facts["errors"]:
+        remark(args, f"left out: {error['message']}")

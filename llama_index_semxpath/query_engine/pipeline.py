@@ -1,0 +1,161 @@
+"""From a question to a cited answer without a model and without LlamaIndex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from llama_index_semxpath.index.match import Match, json_value
+from llama_index_semxpath.query_engine.answer import Extract, extract_answer, not_found
+from llama_index_semxpath.query_engine.context import ContextBuilder, ContextSource
+from llama_index_semxpath.retrievers.evidence import Principal
+from llama_index_semxpath.retrievers.intent import Intent, looks_like_query
+from llama_index_semxpath.retrievers.search import Effort, Outcome, Search, matches
+
+#: Tokens of context by effort.
+BUDGETS: dict[str, int] = {"fast": 800, "normal": 2000, "deep": 6000}
+
+
+@dataclass(slots=True)
+class Answer:
+    """An answer with everything it rests on.
+
+    Args:
+        question: What was asked.
+        text: The answer; ``[n]`` leads to ``citations``.
+        intent: What the question was taken for.
+        query: The SemXPath that ran, if any.
+        results: Nodes found, best first.
+        citations: One for each number in the text.
+        found: Whether the documents hold an answer.
+        confidence: Share of the question that the answer covers, in [0, 1].
+        notes: What was decided on the way.
+        sources: What the answer could draw on.
+    """
+
+    question: str
+    text: str
+    intent: Intent
+    query: str | None = None
+    results: list[Match] = field(default_factory=list)
+    citations: list[dict[str, Any]] = field(default_factory=list)
+    found: bool = True
+    confidence: float = 0.0
+    notes: list[str] = field(default_factory=list)
+    sources: list[ContextSource] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON values, as ``semxpath ask --json`` prints it."""
+        return {
+            "answer": self.text,
+            "intent": self.intent.kind,
+            "reasons": list(self.intent.reasons),
+            "query": self.query,
+            "found": self.found,
+            "confidence": self.confidence,
+            "results": [match.to_dict() for match in self.results],
+            "citations": json_value(self.citations),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A question with its evidence and context, ready for an answer."""
+
+    outcome: Outcome
+    sources: list[ContextSource]
+    value: Any = None
+
+
+class Pipeline:
+    """Search, context and extractive answer over one store.
+
+    Args:
+        source: A ``Reader``, or an index that has one.
+        budget: Tokens of context; by effort where it is not given.
+        search: The search to use; one over ``source`` by default.
+    """
+
+    def __init__(
+        self, source: Any, *, budget: int | None = None, search: Search | None = None
+    ) -> None:
+        self.search = search or Search(source)
+        self._budget = budget
+
+    def prepare(
+        self,
+        question: str,
+        *,
+        principal: Principal = None,
+        effort: Effort = "normal",
+        limit: int = 20,
+        intent: Intent | None = None,
+    ) -> Prepared:
+        """Evidence and context for a question; see :meth:`Search.run`."""
+        outcome = self.search.run(
+            question, limit=limit, principal=principal, effort=effort, intent=intent
+        )
+        value = None
+        if not outcome.evidence and outcome.query and looks_like_query(question):
+            result = self.search.library.source.query(outcome.query, principal=principal)
+            value = result.value
+        budget = self._budget or BUDGETS[effort]
+        builder = ContextBuilder(self.search.library, budget=budget)
+        return Prepared(outcome, builder.build(outcome.evidence, principal), value)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        principal: Principal = None,
+        effort: Effort = "normal",
+        limit: int = 20,
+        intent: Intent | None = None,
+    ) -> Answer:
+        """An answer made of the sources' own words.
+
+        Args:
+            question: What is asked.
+            principal: Labels of who asks.
+            effort: ``fast``, ``normal`` or ``deep``.
+            limit: Most pieces of evidence, 1 and up.
+            intent: What the question asks for, where a selector has decided already.
+
+        Raises:
+            QueryError: The question is a SemXPath query, and a wrong one.
+        """
+        prepared = self.prepare(
+            question, principal=principal, effort=effort, limit=limit, intent=intent
+        )
+        return extractive(prepared)
+
+
+def extractive(prepared: Prepared) -> Answer:
+    """The extractive answer to a prepared question."""
+    outcome = prepared.outcome
+    if prepared.value is not None:
+        text = str(json_value(prepared.value))
+        return finish(prepared, Extract(text, {}, True, 1.0))
+    passages = [passage for source in prepared.sources for passage in source.passages]
+    if not passages:
+        return finish(prepared, Extract(not_found(outcome.question), found=False))
+    limit = 8 if outcome.intent.kind in ("procedure", "summary", "comparison") else 4
+    return finish(prepared, extract_answer(outcome.question, passages, limit=limit))
+
+
+def finish(prepared: Prepared, extract: Extract) -> Answer:
+    """An answer from its text and the sources it cites."""
+    outcome = prepared.outcome
+    return Answer(
+        outcome.question,
+        extract.text,
+        outcome.intent,
+        outcome.query,
+        matches(outcome.evidence),
+        [prepared.sources[place].citation(n) for n, place in sorted(extract.cited.items())],
+        extract.found,
+        extract.confidence,
+        list(outcome.notes),
+        prepared.sources,
+    )

@@ -1,0 +1,166 @@
+"""Ranking of packs: which documents first, then which places in them.
+
+A question names its document with some words and the place in it with others. Words that stand
+all over a document do not tell its places apart, so a place is weighed twice: against all
+candidates and against its own document, by BM25 with the rarity of each word there (Robertson and
+Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009). Documents are chosen to
+cover the question's words: a comparison of two companies needs both, though one may score better
+everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from llama_index_semxpath.retrievers.packs import DocumentPacks, Pack
+
+_K1, _B = 1.2, 0.75
+#: A further document is chosen when it adds this share of the question's weight.
+_ADDS = 0.1
+_MOST_DOCUMENTS = 6
+#: What standing in a chosen document is worth; above what any place can score by itself.
+_CHOSEN = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A pack with its score.
+
+    Args:
+        document: The document it stands in.
+        pack: The pack.
+        score: In [0, 1], 1 for the best.
+    """
+
+    document: str
+    pack: Pack
+    score: float
+
+
+class Bm25:
+    """BM25 over a few word counts.
+
+    Args:
+        texts: Word counts of each text.
+
+    Example:
+        >>> bm25 = Bm25([Counter(a=1, b=1), Counter(b=1)])
+        >>> [score > 0 for score in bm25.scores(["a"])]
+        [True, False]
+    """
+
+    def __init__(self, texts: Sequence[Mapping[str, int]]) -> None:
+        self.texts = texts
+        self.lengths = [sum(text.values()) for text in texts]
+        self.mean = max(1.0, sum(self.lengths) / max(1, len(texts)))
+        self.holding = Counter(word for text in texts for word in text)
+
+    def idf(self, word: str) -> float:
+        """Rarity of a word among the texts, > 0."""
+        held = self.holding[word]
+        return math.log(1.0 + (len(self.texts) - held + 0.5) / (held + 0.5))
+
+    def scores(self, asked: Sequence[str]) -> list[float]:
+        """One score a text, 0 where it has none of the words."""
+        rarity = {word: self.idf(word) for word in asked if word in self.holding}
+        scores = []
+        for text, length in zip(self.texts, self.lengths, strict=True):
+            norm = _K1 * (1.0 - _B + _B * length / self.mean)
+            score = 0.0
+            for word, idf in rarity.items():
+                count = text.get(word, 0)
+                if count:
+                    score += idf * count * (_K1 + 1.0) / (count + norm)
+            scores.append(score)
+        return scores
+
+
+def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list[Ranked]:
+    """Packs of some candidate documents, best first.
+
+    Args:
+        asked: Search words of the question, each once.
+        documents: The candidates.
+
+    Returns:
+        All packs that share a word with the question or stand in a chosen document.
+    """
+    packs = [(document, pack) for document in documents for pack in document.packs]
+    if not packs or not asked:
+        return []
+    among_all = Bm25([pack.body + document.head for document, pack in packs])
+    overall = _normal(among_all.scores(asked))
+    whole = _documents(asked, documents, packs, overall)
+    chosen = _cover(asked, documents, whole)
+    scores: list[float] = []
+    at = 0
+    for place, document in enumerate(documents):
+        local = _normal(Bm25([pack.body for pack in document.packs]).scores(asked))
+        for inner in local:
+            bonus = _CHOSEN if place in chosen else 0.0
+            scores.append(overall[at] + inner + whole[place] + bonus)
+            at += 1
+    best = max(scores)
+    ranked = [
+        Ranked(document.id, pack, score / best)
+        for (document, pack), score, first in zip(packs, scores, overall, strict=True)
+        if score >= _CHOSEN or first > 0.0
+    ]
+    return sorted(ranked, key=lambda one: -one.score)
+
+
+def _documents(
+    asked: Sequence[str],
+    documents: Sequence[DocumentPacks],
+    packs: Sequence[tuple[DocumentPacks, Pack]],
+    overall: Sequence[float],
+) -> list[float]:
+    """One score a document in [0, 1]: how well it and its best place fit."""
+    bodies = []
+    for document in documents:
+        body: Counter[str] = Counter(document.head)
+        for pack in document.packs:
+            body.update(pack.body)
+        bodies.append(body)
+    fits = _normal(Bm25(bodies).scores(asked))
+    best: dict[str, float] = {}
+    for (document, _), score in zip(packs, overall, strict=True):
+        best[document.id] = max(score, best.get(document.id, 0.0))
+    return [(fit + best.get(one.id, 0.0)) / 2 for fit, one in zip(fits, documents, strict=True)]
+
+
+def _cover(
+    asked: Sequence[str], documents: Sequence[DocumentPacks], scores: Sequence[float]
+) -> list[int]:
+    """Documents that together hold the question's words, the best first (greedy set cover)."""
+    held = Counter(word for document in documents for word in document.vocabulary)
+    count = len(documents)
+    left = {
+        word: math.log(1.0 + (count - held[word] + 0.5) / (held[word] + 0.5))
+        for word in asked
+        if held[word]
+    }
+    total = sum(left.values())
+    chosen: list[int] = []
+    while left and len(chosen) < _MOST_DOCUMENTS:
+        gains = {
+            place: sum(weight for word, weight in left.items() if word in document.vocabulary)
+            for place, document in enumerate(documents)
+            if place not in chosen
+        }
+        if not gains:
+            break
+        best = max(gains, key=lambda place: gains[place] + 0.5 * total * scores[place])
+        if chosen and gains[best] < _ADDS * total:
+            break
+        chosen.append(best)
+        left = {w: weight for w, weight in left.items() if w not in documents[best].vocabulary}
+    return chosen
+
+
+def _normal(scores: Sequence[float]) -> list[float]:
+    best = max(scores, default=0.0)
+    return [score / best if best else 0.0 for score in scores]

@@ -1,0 +1,435 @@
+"""From a question to SemXPath by rules over the live schema, without a model.
+
+The reader knows the kinds, fields and values of the tree, and a few hundred closed-class words of
+English and Chinese. A question becomes marks (``scan``), marks become things with conditions
+(``nouns``), and the things, ordered by which kind holds which, become one path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from llama_index_semxpath.retrievers.reading import build
+from llama_index_semxpath.retrievers.reading.nouns import (
+    Noun,
+    Phrase,
+    attach_phrases,
+    attach_values,
+    find_nouns,
+)
+from llama_index_semxpath.retrievers.reading.places import Place, find_places
+from llama_index_semxpath.retrievers.reading.scan import Mark, Phrases, phrase_table, scan
+from llama_index_semxpath.retrievers.reading.vocabulary import Vocabulary, spoken
+from llama_index_semxpath.retrievers.words import content_words, is_cjk
+from llama_index_semxpath.tree.columns import ValueType
+from llama_index_semxpath.tree.node import DOCUMENT_KINDS
+from llama_index_semxpath.tree.table import TreeTable
+from llama_index_semxpath.xpath import ast, to_text
+from llama_index_semxpath.xpath.operators import combine
+
+#: Longer questions are no look-ups; reading them is a waste.
+_MAX_QUESTION = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question as a query.
+
+    Args:
+        query: SemXPath text.
+        reasons: What was read, in plain words.
+        topic: Words of the question that the query says nothing about.
+        places: Whether the query rests on places that the question names.
+        graded: Whether a part of the query is decided by meaning.
+    """
+
+    query: str
+    reasons: tuple[str, ...]
+    topic: tuple[str, ...] = ()
+    places: bool = False
+    graded: bool = False
+
+
+@dataclass(slots=True)
+class _Draft:
+    steps: list[ast.Step] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+
+class QuestionReader:
+    """Reads questions about one tree.
+
+    Args:
+        table: The tree as the reader sees it; what it hides is an unknown word.
+
+    Example:
+        >>> from llama_index_semxpath.tree.node import TreeNode
+        >>> nodes = [TreeNode("p", "Plan", "p")] + [
+        ...     TreeNode(f"t{n}", "Task", "p", "p", attributes={"status": status})
+        ...     for n, status in enumerate(["Todo", "Done"])]
+        >>> reader = QuestionReader(TreeTable.from_nodes(nodes))
+        >>> reader.read("Which tasks are not done yet?").query
+        '//Task[not(@status = "Done")]'
+    """
+
+    def __init__(self, table: TreeTable) -> None:
+        self.vocabulary = Vocabulary(table)
+
+    @cached_property
+    def _phrases(self) -> Phrases:
+        return phrase_table(self.vocabulary)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of record kinds and fields, as people say them."""
+        kinds = {spoken(kind) for kind in self.vocabulary.record_kinds}
+        return frozenset(kinds | {spoken(name) for name in self.vocabulary.fields})
+
+    def read(self, question: str) -> Reading | None:
+        """The query that a question asks, ``None`` when it names nothing of the tree."""
+        if len(question) > _MAX_QUESTION:
+            return None
+        places = [place for place in find_places(question, self.vocabulary) if place.condition]
+        if places:
+            return self._read_places(question, places)
+        if not self.vocabulary.record_kinds:
+            return None
+        return self._read_records(question)
+
+    # -- places -------------------------------------------------------------------------------
+
+    def _read_places(self, question: str, places: Sequence[Place]) -> Reading:
+        table = self.vocabulary.table
+        chain = [places[0]]
+        for place in places[1:]:
+            if any(_holds(table, chain[-1].rows, place.rows)):
+                chain.append(place)
+            elif any(_holds(table, place.rows, chain[0].rows)):
+                chain.insert(0, place)
+        steps: list[ast.Step] = []
+        for place in chain:
+            assert place.condition is not None
+            steps.extend(build.descend(place.kind, build.where(place.condition)))
+        rest = question
+        for place in sorted(places, key=lambda one: -one.start):
+            rest = f"{rest[: place.start]} {rest[place.end :]}"
+        wanted = self._part_wanted(rest)
+        reasons = [f"“{place.said}” is a place" for place in chain]
+        if wanted is not None:
+            steps.extend(build.descend(wanted))
+            reasons.append(f"it asks for {wanted} there")
+        query = to_text(build.path(steps))
+        others = [place for place in places if place not in chain]
+        if others:
+            # Two places that do not nest are both meant, as in a comparison.
+            paths = [query] + [
+                to_text(build.path(build.descend(place.kind, build.where(place.condition))))
+                for place in others
+                if place.condition is not None
+            ]
+            query = " | ".join(paths)
+            reasons.extend(f"“{place.said}” is a place" for place in others)
+        topic = tuple(word for word in content_words(rest) if word not in _SAID_OF_PLACES)
+        return Reading(query, tuple(reasons), topic, places=True)
+
+    def _part_wanted(self, rest: str) -> str | None:
+        """A kind of block that the question asks for inside the place."""
+        for mark in scan(rest, self.vocabulary, self._phrases):
+            if mark.type == "kind" and mark.payload in DOCUMENT_KINDS and mark.payload != "Section":
+                return str(mark.payload)
+        return None
+
+    # -- records ------------------------------------------------------------------------------
+
+    def _read_records(self, question: str) -> Reading | None:
+        marks = self._main_marks(scan(question, self.vocabulary, self._phrases))
+        nouns = find_nouns(marks, self.vocabulary)
+        attach_values(marks, nouns, self.vocabulary)
+        shift = _shift(marks)
+        target = self._target(question, marks, nouns)
+        if target is None:
+            return None
+        attach_phrases(marks, nouns, target, self.vocabulary)
+        self._attach_bounds(marks, nouns, target, question)
+        named = [noun for noun in nouns if not noun.implied or noun.values]
+        if not named and not target.bounds and not target.phrases:
+            return None
+        draft = _Draft()
+        self._scopes(draft, nouns, target)
+        expr = self._target_path(draft, nouns, target, shift)
+        graded = any(noun.phrases or noun.evidence for noun in (*nouns, target))
+        return Reading(to_text(expr), tuple(draft.reasons), graded=graded)
+
+    def _main_marks(self, marks: list[Mark]) -> list[Mark]:
+        """The last sentence, with what earlier ones say of a place (“… on day 7. Which …”)."""
+        ends = [
+            at
+            for at, mark in enumerate(marks)
+            if mark.type == "stop" and mark.payload in ".。!！;；"
+        ]
+        cut = max((at for at in ends if at < len(marks) - 1), default=-1)
+        earlier = [mark for mark in marks[: cut + 1] if mark.type in ("kind", "number", "position")]
+        stop = [marks[cut]] if earlier else []
+        return [*earlier, *stop, *marks[cut + 1 :]]
+
+    def _target(self, question: str, marks: Sequence[Mark], nouns: list[Noun]) -> Noun | None:
+        last = max((at for at, mark in enumerate(marks[:-1]) if mark.type == "stop"), default=-1)
+        inside = [noun for noun in nouns if noun.at > last and not noun.implied]
+        asked = next((at for at, mark in enumerate(marks) if mark.type == "wh" and at > last), None)
+        if is_cjk(question):
+            named = [noun for noun in nouns if not noun.implied]
+            return named[-1] if named else self._implied_target(nouns, len(marks))
+        first = inside[0] if inside else None
+        if first is not None and (asked is None or not self._only_scope(marks, asked, first)):
+            return first
+        return self._implied_target(nouns, len(marks))
+
+    def _only_scope(self, marks: Sequence[Mark], asked: int, noun: Noun) -> bool:
+        """Whether “what … on day 3” asks for something in the thing named, not for the thing."""
+        word = marks[asked].payload
+        between = marks[asked + 1 : noun.at]
+        return word in ("what", "where", "when", "who") and any(m.type == "in" for m in between)
+
+    def _implied_target(self, nouns: list[Noun], at: int) -> Noun | None:
+        implied = [noun for noun in nouns if noun.implied]
+        named = [noun for noun in nouns if not noun.implied]
+        if implied and not named:
+            return implied[0]
+        if not self.vocabulary.items:
+            return named[0] if named else None
+        target = Noun("*", at)
+        things = {kind for kinds in self.vocabulary.items.values() for kind in kinds}
+        for noun in implied:
+            # What a value implies is one of the things asked for, not another thing beside them.
+            if noun.kind in things:
+                target.values.extend(noun.values)
+                nouns.remove(noun)
+        nouns.append(target)
+        return target
+
+    def _attach_bounds(
+        self, marks: Sequence[Mark], nouns: Sequence[Noun], target: Noun, question: str
+    ) -> None:
+        for mark in marks:
+            if mark.type != "bound":
+                continue
+            dated = not isinstance(mark.payload.value, int | float)
+            for noun in (target, *nouns):
+                name = self._field_for(noun.kind, dated, question, mark)
+                if name is not None:
+                    noun.bounds.append((name, mark))
+                    break
+
+    def _field_for(self, kind: str, dated: bool, question: str, mark: Mark) -> str | None:
+        """The field that a bound speaks of: named nearby, or the only one of its type."""
+        types = (ValueType.DATE, ValueType.DATETIME) if dated else (ValueType.NUMBER,)
+        fields = [
+            name
+            for name, known in self.vocabulary.fields.items()
+            if known.type in types and (kind in known.kinds or kind == "*")
+        ]
+        near = question[max(0, mark.start - 40) : mark.end + 20].casefold()
+        scored = [(_likeness(name, near), name) for name in fields]
+        best = max(scored, default=(0, ""))
+        if best[0]:
+            return best[1]
+        return fields[0] if len(fields) == 1 else None
+
+    # -- paths --------------------------------------------------------------------------------
+
+    def _scopes(self, draft: _Draft, nouns: Sequence[Noun], target: Noun) -> None:
+        """Steps for the things around the target, outermost first."""
+        inner = target.kind
+        holders = list(self.vocabulary.items) if inner == "*" else [inner]
+        above = self.vocabulary.is_above
+        around = [
+            noun
+            for noun in nouns
+            if noun is not target
+            and noun.kind != "*"
+            and (
+                (inner == "*" and noun.kind in holders)
+                or any(above(noun.kind, holder) for holder in holders)
+            )
+        ]
+        # How many of the others a thing holds says how far out it stands.
+        rank = {id(noun): sum(above(noun.kind, o.kind) for o in around) for noun in around}
+        for noun in sorted(around, key=lambda one: -rank[id(one)]):
+            filters = self._conditions(noun)
+            if noun.position is not None:
+                # "day 4" is the fourth day; "the first open task" the first of those.
+                filters.insert(0 if noun.labelled else len(filters), noun.position)
+            draft.steps.extend(self._step(draft, noun, filters))
+            draft.reasons.append(f"within {noun.kind}")
+
+    def _step(self, draft: _Draft, noun: Noun, filters: Sequence[ast.Filter]) -> Sequence[ast.Step]:
+        outer = draft.steps[-1].test.name if draft.steps else ""
+        if outer and noun.kind in self.vocabulary.children.get(outer, {}):
+            return [build.child(noun.kind, *filters)]
+        return build.descend(noun.kind, *filters)
+
+    def _target_path(
+        self, draft: _Draft, nouns: Sequence[Noun], target: Noun, shift: int
+    ) -> ast.Expr:
+        conditions = self._conditions(target)
+        conditions.extend(self._held(draft, nouns, target))
+        position = _complement(target.position) if target.excepted else target.position
+        if shift:
+            conditions.append(ast.Shift(shift))
+        draft.reasons.append(f"it asks for {target.kind if target.kind != '*' else 'items'}")
+        scoped = bool(draft.steps)
+        if target.kind == "*":
+            if not scoped or draft.steps[-1].test.name not in self.vocabulary.items:
+                draft.steps.extend(build.descend(self._holder()))
+            step: Sequence[ast.Step] = [build.child("*")]
+        else:
+            step = self._step(draft, target, ())
+        if position is None:
+            return build.path([*draft.steps, *step[:-1], _with(step[-1], conditions)])
+        if scoped or self._one_each(target.kind):
+            return build.path([*draft.steps, *step[:-1], _with(step[-1], [*conditions, position])])
+        whole = build.path([*draft.steps, *step[:-1], _with(step[-1], conditions)])
+        return ast.Path(whole, filters=(position,))
+
+    def _holder(self) -> str:
+        counts = {
+            holder: sum(self.vocabulary.children[holder].get(kind, 0) for kind in kinds)
+            for holder, kinds in self.vocabulary.items.items()
+        }
+        return max(counts, key=lambda holder: counts[holder])
+
+    def _one_each(self, kind: str) -> bool:
+        """Whether all nodes of a kind stand directly below the root of their document."""
+        starts = self.vocabulary.table.tree_starts
+        parents = self.vocabulary.table.parent[self.vocabulary.table.rows_of(kind)]
+        return len(parents) > 0 and bool(set(parents.tolist()) <= set(starts.tolist()))
+
+    def _conditions(self, noun: Noun) -> list[ast.Filter]:
+        filters: list[ast.Filter] = []
+        for test in noun.values:
+            expr = build.equals(test.attribute, test.values)
+            filters.append(build.where(build.negated(expr) if test.negated else expr))
+        for name, mark in noun.bounds:
+            filters.extend(build.where(expr) for expr in _bound(name, mark))
+        if noun.phrases:
+            filters.extend(_phrases(noun.phrases))
+        for phrase in noun.evidence:
+            held = build.below("*", build.where(build.means(phrase.text)))
+            step = ast.Path(None, steps=(build.child("*", build.where(build.means(phrase.text))),))
+            evidence: ast.Expr = step if self.vocabulary.items.get(noun.kind) else held
+            filters.append(build.where(build.negated(evidence) if phrase.negated else evidence))
+        return filters
+
+    def _held(self, draft: _Draft, nouns: Sequence[Noun], target: Noun) -> list[ast.Filter]:
+        """Conditions on what the target holds: some of it, or every one."""
+        filters: list[ast.Filter] = []
+        for noun in nouns:
+            if (
+                noun is target
+                or noun.kind == "*"
+                or not self.vocabulary.is_above(target.kind, noun.kind)
+            ):
+                continue
+            conditions = self._conditions(noun)
+            direct = noun.kind in self.vocabulary.children.get(target.kind, {})
+            steps = [build.child(noun.kind)] if direct else list(build.below(noun.kind).steps)
+            some = ast.Path(None, steps=(*steps[:-1], _with(steps[-1], conditions)))
+            if noun.every and conditions:
+                every = [_negate(one) for one in conditions if isinstance(one, ast.Predicate)]
+                failing = build.where(combine("or", [one.expr for one in every]))
+                plain = ast.Path(None, steps=tuple(steps))
+                other = ast.Path(None, steps=(*steps[:-1], _with(steps[-1], [failing])))
+                filters.extend([build.where(plain), build.where(build.negated(other))])
+                draft.reasons.append(f"whose every {noun.kind} fits")
+            else:
+                filters.append(build.where(some))
+                draft.reasons.append(f"with a {noun.kind} that fits")
+        return filters
+
+
+_SAID_OF_PLACES_WORDS = """
+say says said about content contents read text 说
+说了 内容 规定 讲 写 写了 包括 section chapter article mean
+cover covers state states provide provides 哪里
+怎么说 说什么 讲什么 是什么 具体
+"""
+#: What is said of a place that asks for nothing more than the place.
+_SAID_OF_PLACES = frozenset(_SAID_OF_PLACES_WORDS.split())
+
+
+def _holds(table: TreeTable, outer: frozenset[int], inner: frozenset[int]) -> list[bool]:
+    return [any(row < other < int(table.end[row]) for other in inner) for row in outer]
+
+
+def _shift(marks: Sequence[Mark]) -> int:
+    """“right before X” asks for the sibling before, “right after X” for the one after."""
+    for at, mark in enumerate(marks[:-1]):
+        if mark.type in ("before", "after") and marks[at + 1].type == "value":
+            return -1 if mark.type == "before" else 1
+    return 0
+
+
+def _complement(position: ast.Filter | None) -> ast.Filter | None:
+    """Everything except a position at either end."""
+    if isinstance(position, ast.Index):
+        return ast.Slice(2, None) if position.position == 1 else ast.Slice(None, -2)
+    if isinstance(position, ast.Slice) and position.last is not None:
+        return ast.Slice(position.last + 1, None)
+    if isinstance(position, ast.Slice) and position.first is not None:
+        return ast.Slice(None, position.first - 1)
+    return position
+
+
+def _with(step: ast.Step, filters: Sequence[ast.Filter]) -> ast.Step:
+    return ast.Step(step.axis, step.test, (*step.filters, *filters), step.repeat, step.explicit)
+
+
+def _negate(predicate: ast.Predicate) -> ast.Predicate:
+    return ast.Predicate(build.negated(predicate.expr))
+
+
+def _phrases(phrases: Sequence[Phrase]) -> list[ast.Filter]:
+    """One predicate a phrase; phrases joined by “and” or “or” are alternatives."""
+    groups: list[list[Phrase]] = []
+    for phrase in phrases:
+        if phrase.joined and groups:
+            groups[-1].append(phrase)
+        else:
+            groups.append([phrase])
+    filters: list[ast.Filter] = []
+    for group in groups:
+        tests = [
+            build.negated(build.means(one.text)) if one.negated else build.means(one.text)
+            for one in group
+        ]
+        filters.append(build.where(combine("or", tests)))
+    return filters
+
+
+def _bound(name: str, mark: Mark) -> list[ast.Expr]:
+    bound = mark.payload
+
+    def literal(value: object) -> ast.Expr:
+        return ast.Num(value) if isinstance(value, int | float) else ast.Str(str(value))
+
+    if bound.op == "=" and bound.until is not None:
+        return [
+            ast.Binary(">=", build.attribute(name), literal(bound.value)),
+            ast.Binary("<=", build.attribute(name), literal(bound.until)),
+        ]
+    return [ast.Binary(bound.op, build.attribute(name), literal(bound.value))]
+
+
+def _likeness(name: str, text: str) -> int:
+    """How much of a field's name stands in a text: whole words, or pairs of Chinese characters."""
+    if is_cjk(name):
+        return sum(name[at : at + 2] in text for at in range(len(name) - 1))
+    said = set(re.findall(r"[a-z]+", text))
+    return sum(
+        any(word[:5] == other[:5] for other in said if len(other) > 3)
+        for word in spoken(name).split()
+        if len(word) > 3
+    )
