@@ -183,6 +183,26 @@ class SemXPathIndex:
         """
         return self.writer.delete([doc_id]) == 1
 
+    def delete_nodes(self, ids: Sequence[str]) -> int:
+        """Deletes nodes with all that is below them; the id of a document deletes it.
+
+        Returns:
+            How many of the nodes the store held.
+        """
+        held = self.catalog.nodes(ids)
+        by_document: dict[str, set[str]] = {}
+        for node in held.values():
+            by_document.setdefault(node.doc, set()).add(node.id)
+        trees = []
+        for doc, gone in by_document.items():
+            if doc in gone:
+                self.writer.delete([doc])
+            else:
+                trees.append(TreeSource(_without(self.catalog.walk(doc), gone)))
+        if trees:
+            self.writer.write(trees)
+        return len(held)
+
     def add_relations(self, edges: Iterable[Edge], doc: str) -> None:
         """Replaces the relations that a document says.
 
@@ -328,3 +348,14 @@ class SemXPathIndex:
     def projections(self) -> Sequence[Projection]:
         """The projections, opened for writing."""
         return self._projections.open()
+
+
+def _without(nodes: Iterable[TreeNode], gone: set[str]) -> list[TreeNode]:
+    """The nodes of a document but for some subtrees."""
+    kept = []
+    for node in nodes:
+        if node.id in gone or node.parent in gone:
+            gone.add(node.id)
+        else:
+            kept.append(node)
+    return kept

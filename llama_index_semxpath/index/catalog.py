@@ -97,6 +97,12 @@ class Catalog:
             row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
+    def all_meta(self, prefix: str) -> dict[str, str]:
+        """Settings whose key begins with a prefix."""
+        sql = "SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?"
+        with self.database.read() as connection:
+            return dict(connection.execute(sql, (len(prefix), prefix)))
+
     # Documents
 
     def documents(self) -> list[StoredDocument]:

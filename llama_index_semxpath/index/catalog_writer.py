@@ -181,6 +181,10 @@ class CatalogWriter:
             (key, value),
         )
 
+    def drop_meta(self, keys: Sequence[str]) -> None:
+        """Forgets settings of the store."""
+        self._connection.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in keys])
+
     def touch_source(self, doc: str, source: Source) -> None:
         """Notes that a source was looked at and holds what it held."""
         self._put_source(doc, source)

@@ -8,6 +8,7 @@ from typing import Any
 
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import decode_attributes, digest, query_attributes
+from llama_index_semxpath.index.merged import merged_entities
 from llama_index_semxpath.index.projection import ProjectedNode, ProjectedRow
 from llama_index_semxpath.tree.order import subtree_range
 
@@ -67,6 +68,9 @@ class ProjectedNodes:
                 last[parent] = id_
                 print_ = self._fingerprint(hash_, order, labels, parent, previous, vector, weight)
                 yield ProjectedRow(id_, doc, order, _labels(labels), print_)
+            if self._model is None:
+                for entity in merged_entities(self._catalog):
+                    yield ProjectedRow(entity.id, "", entity.order, None, entity.fingerprint)
 
     def _read(self, bounds: tuple[str, str]) -> Iterator[ProjectedNode]:
         last: dict[str | None, str] = {}

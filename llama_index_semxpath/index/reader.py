@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from llama_index_semxpath.engines.base import Dataset
+from llama_index_semxpath.engines.base import Dataset, Scope
 from llama_index_semxpath.engines.result import Evaluation, Group
 from llama_index_semxpath.errors import QueryTypeError, UnknownDocumentError
 from llama_index_semxpath.index.access import Principal, principal_labels
@@ -20,7 +20,7 @@ from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import printable
 from llama_index_semxpath.index.columns import Versions, load_table, update_table
 from llama_index_semxpath.index.config import StoreConfig
-from llama_index_semxpath.index.embedding import as_embedder
+from llama_index_semxpath.index.embedding import Vector, as_embedder
 from llama_index_semxpath.index.keyword_source import CatalogKeywords
 from llama_index_semxpath.index.match import Match, NodeView, QueryResult
 from llama_index_semxpath.index.places import Places
@@ -198,11 +198,31 @@ class Reader:
         with self._now() as moment:
             mask = self._mask(moment, principal)
             inside = self._scope(moment, scope, mask)
-            base = import_module("llama_index_semxpath.engines.base")
-            look = base.Scope(moment.table, inside, tuple(kinds or ()), mask)
+            look = Scope(moment.table, inside, tuple(kinds or ()), mask)
             vector = moment.vectors.query_vector(text)
             hits = moment.vectors.search(vector, look, limit, _LEAST_COSINE)
             return self._ranked(moment, mask, hits, "semantic")
+
+    def nearest(
+        self,
+        vector: Vector,
+        limit: int,
+        admit: Callable[[TreeTable], Mask],
+        principal: Principal = None,
+    ) -> list[tuple[str, float]]:
+        """Ids and cosines of the nodes nearest to a vector, best first.
+
+        Args:
+            vector: A unit vector.
+            limit: Most nodes, 1 and up.
+            admit: Gives, for the table of the moment, the rows to look at.
+            principal: Labels of who asks.
+        """
+        with self._now() as moment:
+            mask = self._mask(moment, principal)
+            admitted = admit(moment.table)
+            look = Scope(moment.table, visible=admitted if mask is None else admitted & mask)
+            return moment.vectors.search(vector, look, limit, -1.0)
 
     def keyword_search(
         self,

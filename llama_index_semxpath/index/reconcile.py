@@ -8,9 +8,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+from llama_index_semxpath.index.catalog import Catalog
+from llama_index_semxpath.index.merged import merged_entities
 from llama_index_semxpath.index.outbox import BATCH
 from llama_index_semxpath.index.projected import ProjectedNodes
-from llama_index_semxpath.index.projection import Projection
+from llama_index_semxpath.index.projection import GraphTarget, Projection
 from llama_index_semxpath.index.writing import Writer
 
 #: Faults listed by name in a report; the rest are counted.
@@ -116,7 +118,7 @@ def check(writer: Writer, *, repair: bool = False) -> CheckReport:
             with closing(_Comparison(projection, nodes)) as comparison:
                 comparison.run(report)
                 if repair:
-                    comparison.mend(report)
+                    comparison.mend(report, writer.catalog)
     return report
 
 
@@ -155,7 +157,7 @@ class _Comparison:
         for id_, doc in self._rows.execute("SELECT id, doc FROM expected WHERE state = 0"):
             report.add("missing", Fault(store, id_, doc, "the store lacks the row"))
 
-    def mend(self, report: CheckReport) -> None:
+    def mend(self, report: CheckReport, catalog: Catalog) -> None:
         """Writes and deletes what :meth:`run` found."""
         # Rows in document order: a parent is there before its children.
         wrong = self._rows.execute(
@@ -165,9 +167,16 @@ class _Comparison:
         for start in range(0, len(orphans), BATCH):
             self._projection.delete(orphans[start : start + BATCH])
         for doc, ids in _by_document(wrong):
+            if not doc and isinstance(self._projection, GraphTarget):
+                self._projection.upsert_entities(list(merged_entities(catalog, ids)))
+                continue
             for start in range(0, len(ids), BATCH):
                 batch = list(self._nodes.of_ids(doc, ids[start : start + BATCH]))
                 self._projection.upsert(batch)
+        if isinstance(self._projection, GraphTarget) and (wrong or orphans):
+            # Writing a node anew may have dropped relations at it.
+            for document in catalog.documents():
+                self._projection.replace_relations(document.id, catalog.edges(document.id))
         self._projection.flush()
         report.repaired += len(wrong) + len(orphans)
 
