@@ -8,6 +8,7 @@ from typing import Any
 from lxml import etree
 
 from llama_index_semxpath.errors import SourceError
+from llama_index_semxpath.node_parser.values import typed_value
 from llama_index_semxpath.tree.node import Value
 
 #: An lxml element; the library has no types of its own.
@@ -30,15 +31,11 @@ _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidde
 _PERMALINKS = frozenset(("¶", "#", "§", "🔗", "\uf0c1"))
 _PERMALINK_PLACES = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption", "figcaption")
 _FOOTER_PLACES = ("article", "main", "section")
-_META = {
-    "author": "author",
-    "date": "date",
-    "dc.date": "date",
-    "dcterms.created": "date",
-    "description": "description",
-    "keywords": "keywords",
-    "generator": "generator",
-}
+# Said to browsers and crawlers, not about the document.
+_TECHNICAL = re.compile(
+    r"viewport|generator|robots|googlebot|theme-color|color-scheme|referrer|format-detection|rating"
+    r"|csrf-.*|msapplication-.*|apple-.*|mobile-.*|twitter:.*|og:.*|.*-verification|next-.*"
+)
 
 
 def read_page(source: str) -> Element:
@@ -148,8 +145,8 @@ def page_attributes(root: Element) -> dict[str, Value]:
     if language := (root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang")):
         found["lang"] = language
     for meta in root.iterfind(".//head/meta"):
-        name = _META.get((meta.get("name") or "").lower())
+        name = (meta.get("name") or "").strip().lower()
         content = " ".join((meta.get("content") or "").split())
-        if name and content:
-            found.setdefault(name, content)
+        if name and content and not _TECHNICAL.fullmatch(name):
+            found.setdefault(name, typed_value(content))
     return found

@@ -10,13 +10,15 @@ from importlib import import_module
 from pathlib import Path, PurePath
 
 from llama_index_semxpath.errors import SourceError
-from llama_index_semxpath.node_parser.blocks import Parsed
+from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.build import build_tree
 from llama_index_semxpath.node_parser.decode import decode
 from llama_index_semxpath.node_parser.options import ParseOptions
+from llama_index_semxpath.node_parser.recovery import implicit_headings, recover_headings
 from llama_index_semxpath.tree.node import TreeNode
 
 Parser = Callable[[str | bytes, ParseOptions], Parsed]
+_LEAST_BOLD_LINES = 3
 _ROOM = "llama_index_semxpath.node_parser"
 
 
@@ -175,19 +177,38 @@ def parse_bytes(
         raise SourceError("the file is empty", where=name, hint="remove it or fill it")
     with _collector_paused():
         parsed = front_end.parse(data, options, where=name)
+        if parsed.format in ("markdown", "html"):
+            parsed.blocks = _with_recovered_headings(parsed.blocks)
         parsed.attributes.setdefault("title", _title(parsed) or PurePath(name).stem or name)
         return build_tree(parsed, doc_id or name, options)
 
 
+def _with_recovered_headings(blocks: list[Block]) -> list[Block]:
+    """Headings for a source that marks none, or that marks its lower ones by bold lines only."""
+    bold = 0
+    marked = False
+    for block in blocks:
+        marked = marked or block.kind in ("Heading", "Section")
+        bold += block.kind == "Paragraph" and block.font is not None and block.font.bold
+    if not marked:
+        return recover_headings(blocks)
+    # One bold line is emphasis; a habit of them is structure.
+    return implicit_headings(blocks) if bold >= _LEAST_BOLD_LINES else blocks
+
+
 def _title(parsed: Parsed) -> str | None:
-    """The heading that names the whole document: its first, if no other is of that level."""
-    first = next((block for block in parsed.blocks if block.kind == "Heading"), None)
-    if first is None or any(
-        block.kind == "Heading" and block is not first and (block.level or 1) <= (first.level or 1)
-        for block in parsed.blocks
-    ):
-        return None
-    return first.text
+    """What names the whole document: a title line, or the one heading above all others."""
+    first: Block | None = None
+    for block in parsed.blocks:
+        if block.attributes.get("role") == "title":
+            return block.text
+        if block.kind != "Heading":
+            continue
+        if first is None:
+            first = block
+        elif (block.level or 1) <= (first.level or 1):
+            return None
+    return first.text if first is not None else None
 
 
 @contextmanager
