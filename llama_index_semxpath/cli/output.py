@@ -36,7 +36,7 @@ def remark(args: argparse.Namespace, text: str) -> None:
 
 
 def config_of(args: argparse.Namespace) -> StoreConfig:
-    """The store that ``--store`` or ``--config`` names; a given ``--store`` wins over the file's."""
+    """The store that ``--store`` or ``--config`` names; ``--store`` wins over the file's."""
     from dataclasses import replace
 
     from llama_index_semxpath.index.config import StoreConfig

@@ -64,9 +64,8 @@ def stats(args: argparse.Namespace) -> int:
     if args.json:
         print_json(shown)
         return 0
-    print(
-        f"{shown['documents']} documents, {shown['nodes']} nodes, {size / 1e6:.1f} MB in {config.store}"
-    )
+    held = f"{shown['documents']} documents, {shown['nodes']} nodes"
+    print(f"{held}, {size / 1e6:.1f} MB in {config.store}")
     for kind, count in sorted(shown["kinds"].items(), key=lambda item: -item[1]):
         print(f"{count:>8}  {kind}")
     return 0

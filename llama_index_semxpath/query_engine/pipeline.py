@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from llama_index_semxpath.index.match import Match, json_value
 from llama_index_semxpath.query_engine.answer import Extract, extract_answer, not_found
 from llama_index_semxpath.query_engine.context import ContextBuilder, ContextSource
-from llama_index_semxpath.retrievers.evidence import Principal
+from llama_index_semxpath.retrievers.evidence import Evidence, Principal
 from llama_index_semxpath.retrievers.intent import Intent, looks_like_query
 from llama_index_semxpath.retrievers.search import Effort, Outcome, Search, matches
 
@@ -31,6 +32,7 @@ class Answer:
         confidence: Share of the question that the answer covers, in [0, 1].
         notes: What was decided on the way.
         sources: What the answer could draw on.
+        evidence: What the results come from, excerpts included.
     """
 
     question: str
@@ -43,6 +45,7 @@ class Answer:
     confidence: float = 0.0
     notes: list[str] = field(default_factory=list)
     sources: list[ContextSource] = field(default_factory=list)
+    evidence: Sequence[Evidence] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON values, as ``semxpath ask --json`` prints it."""
@@ -158,4 +161,5 @@ def finish(prepared: Prepared, extract: Extract) -> Answer:
         extract.confidence,
         list(outcome.notes),
         prepared.sources,
+        outcome.evidence,
     )
