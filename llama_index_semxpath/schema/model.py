@@ -119,12 +119,60 @@ class Schema:
                 found.setdefault(name, []).append(kind.name)
         return {name: tuple(kinds) for name, kinds in found.items()}
 
+    def __str__(self) -> str:
+        from llama_index_semxpath.schema.prompt import table_text
+
+        return table_text(self)
+
+    def to_prompt(
+        self, *, guide: bool = True, max_kinds: int = 60, max_attributes: int = 16
+    ) -> str:
+        """The schema as compact text for a language model (``prompt.prompt_text``).
+
+        Args:
+            guide: Whether the language is explained first.
+            max_kinds: Most kinds shown, the frequent ones first.
+            max_attributes: Most attributes shown for a kind.
+
+        Example:
+            >>> Schema({"Day": KindInfo("Day", 3)}).to_prompt(guide=False)
+            'Day (3)'
+        """
+        from llama_index_semxpath.schema.prompt import prompt_text
+
+        return prompt_text(self, guide=guide, max_kinds=max_kinds, max_attributes=max_attributes)
+
+    def to_json_schema(self) -> dict[str, Any]:
+        """A JSON Schema of a query object over names that exist (``json_schema.query_schema``).
+
+        Example:
+            >>> Schema({"Day": KindInfo("Day", 3)}).to_json_schema()["required"]
+            ['steps']
+        """
+        from llama_index_semxpath.schema.json_schema import query_schema
+
+        return query_schema(self)
+
+    def to_gbnf(self) -> str:
+        """A GBNF grammar of queries over names that exist (``gbnf.gbnf_text``).
+
+        Raises:
+            ValueError: The schema is empty.
+
+        Example:
+            >>> Schema({"Day": KindInfo("Day", 3)}).to_gbnf().splitlines()[0]
+            'root ::= path | "count(" path ")" | "top(" place ", " path ")"'
+        """
+        from llama_index_semxpath.schema.gbnf import gbnf_text
+
+        return gbnf_text(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The schema as JSON values.
 
         Example:
-            >>> Schema({"Day": KindInfo("Day", 3)}, roots={"Day": 3}).to_dict()["kinds"]["Day"]["count"]
-            3
+            >>> Schema({"Day": KindInfo("Day", 3)}, roots={"Day": 3}).to_dict()["roots"]
+            {'Day': 3}
         """
         return {
             "roots": dict(self.roots),
