@@ -100,6 +100,10 @@ class Archive:
             raise self.broken(f"its part {name} is damaged") from None
         return out.getvalue()
 
+    def stream(self, name: str) -> io.BytesIO:
+        """One member as a file, unpacked."""
+        return io.BytesIO(self.read(name))
+
     def xml(self, name: str) -> etree._Element:
         """One member as parsed XML."""
         return parse_xml(self.read(name), f"{name} in the {self.format} file")

@@ -60,8 +60,8 @@ class FrontEnd:
             raise
 
 
-def _office(name: str, mime: str) -> FrontEnd:
-    return FrontEnd(name, f"{_ROOM}.office:parse_{name}", (f".{name}",), (mime,), binary=True)
+def _binary(name: str, module: str, mime: str) -> FrontEnd:
+    return FrontEnd(name, f"{_ROOM}.{module}:parse_{name}", (f".{name}",), (mime,), binary=True)
 
 
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
@@ -80,14 +80,14 @@ FRONT_ENDS: tuple[FrontEnd, ...] = (
         ("text/html", "application/xhtml+xml"),
     ),
     FrontEnd("text", f"{_ROOM}.text:parse_text", (".txt", ".text"), ("text/plain",)),
-    _office("docx", f"{_OPEN_XML}.wordprocessingml.document"),
-    _office("pptx", f"{_OPEN_XML}.presentationml.presentation"),
-    _office("xlsx", f"{_OPEN_XML}.spreadsheetml.sheet"),
-    _office("csv", "text/csv"),
-    _office("eml", "message/rfc822"),
-    _office("epub", "application/epub+zip"),
-    _office("odt", "application/vnd.oasis.opendocument.text"),
-    FrontEnd("pdf", f"{_ROOM}.pdf:parse_pdf", (".pdf",), ("application/pdf",), binary=True),
+    _binary("docx", "docx", f"{_OPEN_XML}.wordprocessingml.document"),
+    _binary("pptx", "pptx", f"{_OPEN_XML}.presentationml.presentation"),
+    _binary("xlsx", "sheets", f"{_OPEN_XML}.spreadsheetml.sheet"),
+    _binary("csv", "sheets", "text/csv"),
+    _binary("eml", "mail", "message/rfc822"),
+    _binary("epub", "epub", "application/epub+zip"),
+    _binary("odt", "odt", "application/vnd.oasis.opendocument.text"),
+    _binary("pdf", "pdf", "application/pdf"),
     FrontEnd(
         "xml",
         f"{_ROOM}.records:parse_xml",

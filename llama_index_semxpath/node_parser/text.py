@@ -31,14 +31,27 @@ def parse_text(source: str | bytes, options: ParseOptions) -> Parsed:
         [('Paragraph', 'Water act'), ('Heading', '第一条')]
     """
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
-    raw = with_tables(read_lines(text))
-    lines = [line for line in unwrap(raw) if line.block is not None or line.text]
+    lines = _lines(text)
     outline = find_outline(lines)
     blocks = blocks_from_lines(lines, outline.headings, titles=outline.titles)
     parsed = Parsed(blocks, format="text")
     if outline.titles:
         parsed.attributes["title"] = " ".join(line.text for line in lines[: outline.titles])
     return parsed
+
+
+def text_blocks(text: str) -> list[Block]:
+    """Blocks of a text that is a part of something else, so has no title and no headings.
+
+    Example:
+        >>> [block.kind for block in text_blocks("Hello\\n\\n- one\\n- two")]
+        ['Paragraph', 'List']
+    """
+    return blocks_from_lines(_lines(text), [])
+
+
+def _lines(text: str) -> list[Line]:
+    return unwrap(with_tables(read_lines(text)))
 
 
 def with_tables(lines: Sequence[Line]) -> list[Line]:
