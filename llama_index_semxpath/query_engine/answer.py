@@ -100,8 +100,8 @@ def extract_answer(
     """Picks the spans that say most of what the question asks.
 
     A span is a sentence, a list item, a table row or a code block. Its score is the share of the
-    question's words it holds, each word weighted by its rarity among the spans (BM25's idf) and a
-    word of its headings counting less, plus the retrieval score, plus a little where a number or a
+    question's words it holds, each word weighted by its rarity among the spans and a word
+    of its headings counting less, plus the retrieval score, plus a little where a number or a
     time is asked and the span has one. Spans are taken greedily, each judged by what it adds
     (maximal marginal relevance, Carbonell and Goldstein, SIGIR 1998).
 
@@ -150,12 +150,9 @@ def _spans(question: str, passage: Passage) -> Iterable[_Span]:
 
 
 def _weights(wanted: Sequence[str], spans: Sequence[_Span]) -> dict[str, float]:
-    """Rarity of each word of the question among the spans; a word that none has weighs most."""
+    """Rarity of each word of the question among the spans, bounded where there are few of them."""
     counts = Counter(word for span in spans for word in _all_words(span))
-    return {
-        word: math.log(1.0 + (len(spans) - counts[word] + 0.5) / (counts[word] + 0.5))
-        for word in wanted
-    }
+    return {word: math.log(1.0 + (len(spans) + 1) / (counts[word] + 1)) for word in wanted}
 
 
 def _all_words(span: _Span) -> frozenset[str]:

@@ -21,6 +21,8 @@ _K1, _B = 1.2, 0.75
 #: A further document is chosen when it adds this share of the question's weight.
 _ADDS = 0.1
 _MOST_DOCUMENTS = 6
+#: Share of the best one's gain from which a document holds the question's words as well.
+_ALIKE = 0.95
 #: What standing in a chosen document is worth; above what any place can score by itself.
 _CHOSEN = 3.0
 
@@ -156,7 +158,12 @@ def _cover(
         best = max(gains, key=lambda place: gains[place] + 0.5 * total * scores[place])
         if chosen and gains[best] < _ADDS * total:
             break
-        chosen.append(best)
+        # Documents that hold the same words cannot be told apart by them: all are chosen.
+        alike = sorted(
+            (place for place in gains if gains[place] >= _ALIKE * gains[best]),
+            key=lambda place: -scores[place],
+        )
+        chosen.extend(alike[: _MOST_DOCUMENTS - len(chosen)])
         left = {w: weight for w, weight in left.items() if w not in documents[best].vocabulary}
     return chosen
 
