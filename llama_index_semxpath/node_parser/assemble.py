@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from llama_index_semxpath.node_parser.blocks import Block
-from llama_index_semxpath.node_parser.contents import contents_lines
+from llama_index_semxpath.node_parser.contents import contents_lines, is_contents_title
 from llama_index_semxpath.node_parser.headings import Heading, heading_block
 from llama_index_semxpath.node_parser.lines import Line
 from llama_index_semxpath.node_parser.numbering import Number, number_attributes, split_number
@@ -97,6 +97,9 @@ def _take_heading(state: _State, lines: Sequence[Line], heading: Heading) -> int
 
 
 def _take_contents(state: _State, lines: Sequence[Line], i: int, contents: set[int]) -> int:
+    if state.paragraph and is_contents_title(state.paragraph[-1].text):
+        _flush(state)
+        state.out[-1].attributes["role"] = "contents"
     _flush(state)
     listing = Block("List", attributes={"role": "contents"}, page=lines[i].page)
     first = i

@@ -93,7 +93,7 @@ def running_lines(lines: Sequence[Line]) -> set[int]:
         >>> pages = [["ACME manual", "Text one.", "1"], ["ACME manual", "Text two.", "2"]]
         >>> lines = [Line(t, page=p + 1) for p, texts in enumerate(pages) for t in texts]
         >>> sorted(running_lines(lines))
-        [0, 2, 3, 5]
+        [2, 3, 5]
     """
     pages: dict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
@@ -111,10 +111,12 @@ def running_lines(lines: Sequence[Line]) -> set[int]:
         for i in items:
             text = lines[i].text
             numbered = bool(_PAGE_NUMBER.fullmatch(text)) and any(char.isdigit() for char in text)
+            if i == 0 and not numbered:
+                continue
             if numbered or (counts[_shape(text)] >= need and len(text) <= 120):
                 out.add(i)
     return out
 
 
 def _shape(text: str) -> str:
-    return re.sub(r"\d+", "#", text).casefold()
+    return re.sub(r"[\W\d]+", " ", text).strip().casefold()

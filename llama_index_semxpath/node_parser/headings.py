@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from llama_index_semxpath.node_parser.blocks import Block
 from llama_index_semxpath.node_parser.contents import contents_lines, is_contents_title
 from llama_index_semxpath.node_parser.lines import Line
-from llama_index_semxpath.node_parser.numbering import number_attributes, split_number
+from llama_index_semxpath.node_parser.numbering import Number, number_attributes, split_number
 from llama_index_semxpath.node_parser.series import (
     RUN_IN,
     Candidate,
     accept,
     is_title,
+    named_text,
     read_candidate,
 )
 from llama_index_semxpath.node_parser.titles import (
     Title,
     bracket_titles,
+    is_capitals,
     label_titles,
     standalone_titles,
     underlined_titles,
@@ -130,6 +132,8 @@ def _title_chunk(lines: Sequence[Line], first: int) -> int:
             break
         if split_number(line.text) is not None or line.text[0].islower():
             break
+        if is_contents_title(line.text):
+            break
         count += 1
     # A first paragraph of short lines without end is verse or an address, not a title.
     together = count < len(lines) and lines[count].chunk == lines[0].chunk
@@ -161,19 +165,22 @@ def _heading(lines: Sequence[Line], candidate: Candidate, level: int) -> Heading
         confidence = _STRONG
     elif len(number.parts) > 1:
         confidence = _DOTTED
-    if not number.rest and number.style not in RUN_IN and _names_next(lines, i):
+    if not number.rest and _names_next(lines, i, strict=number.style in RUN_IN):
         title = f"{text} {lines[i + 1].text}"
         return Heading(i, level, title, lines=2, confidence=confidence)
     if candidate.run_in and not candidate.title:
-        end = _title_end(text, number.end)
+        end = _title_end(text, number)
         return Heading(
             i, level, text[:end].rstrip(" 　:：.、"), rest=_skip(text, end), confidence=confidence
         )
     return Heading(i, level, text, confidence=confidence)
 
 
-def _title_end(text: str, end: int) -> int:
-    """End of a run-in heading: the number and a bracketed name after it (第五条【定义】…)."""
+def _title_end(text: str, number: Number) -> int:
+    """End of a run-in heading: the number and the name that stands in brackets or before a stop."""
+    end = number.end
+    if named := named_text(number):
+        return end + named
     if text[end : end + 1] and text[end] in _BRACKET_OPEN:
         close = {"【": "】", "〔": "〕", "[": "]", "(": ")", "（": "）"}[text[end]]
         stop = text.find(close, end, end + 40)
@@ -188,14 +195,21 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _names_next(lines: Sequence[Line], i: int) -> bool:
-    """Whether the line after "CHAPTER 4" is the name of the chapter."""
+def _names_next(lines: Sequence[Line], i: int, *, strict: bool) -> bool:
+    """Whether the line after "CHAPTER 4" is the name of the chapter.
+
+    An article (``strict``) as often has text there: its name must close the paragraph.
+    """
     if i + 2 >= len(lines):
         return False
     line = lines[i + 1]
     if line.block is not None or line.bullet or split_number(line.text) is not None:
         return False
-    ends = lines[i + 2].chunk != line.chunk or lines[i].chunk == line.chunk
+    together = lines[i].chunk == line.chunk
+    ends = lines[i + 2].chunk != line.chunk
+    if strict and not (together and ends and is_capitals(line.text)):
+        return False
+    ends = ends or together
     return is_title(line.text) and len(line.text) <= 60 and ends and not line.text[0].islower()
 
 
@@ -209,11 +223,7 @@ def _unnumbered(lines: Sequence[Line], taken: set[int], has_numbers: bool) -> li
     kept = [t for k, t in sorted(found.items()) if k not in taken]
     if sum(title.kind == "short" for title in kept) < 2:
         kept = [title for title in kept if title.kind != "short"]
-    return [
-        title
-        for title in _without_runs(kept)
-        if not is_contents_title(title.title) or title.line + 1 in taken
-    ]
+    return [title for title in _without_runs(kept) if not is_contents_title(title.title)]
 
 
 def _without_runs(titles: Sequence[Title]) -> list[Title]:

@@ -27,10 +27,11 @@ _ONE_TO_TWENTY = (
     "sixteen seventeen eighteen nineteen twenty"
 )
 _WORDS = {word: value for value, word in enumerate(_ONE_TO_TWENTY.split(), start=1)}
-_DECIMAL = r"(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){0,8}"
+# After a unit word a part may be padded: "Section 1.01".
+_DECIMAL = r"(?:0|[1-9]\d{0,2})(?:\.\d{1,3}){0,8}"
 
 _LEGAL = re.compile(rf"第\s{{0,2}}({_ZH})\s{{0,2}}({_ZH_UNITS})(?:之({_ZH}))?")
-_ANNEX = re.compile(rf"(附则|附則|附录|附錄|附件|附表)\s?((?:{_ZH}|[A-Z])(?![A-Za-z]))?")
+_ANNEX = re.compile(rf"(附\s{{0,4}}[则則录錄件表])\s?((?:{_ZH}|[A-Z])(?![A-Za-z]))?")
 _WORD = re.compile(
     rf"({_EN_UNITS})\s{{1,3}}({_DECIMAL}|[A-Z](?:\.\d{{1,3}})+|[IVXLCDM]+\b|[A-Z]\b"
     rf"|(?:{'|'.join(_WORDS)})\b)",
@@ -158,6 +159,8 @@ class _Found:
     sub: int | None = None
 
 
+# Traditional forms of the unit words.
+_SIMPLE = str.maketrans("編節條項則錄", "编节条项则录")
 _UNIT_STYLES = frozenset(_ZH_UNITS.split("|"))
 
 
@@ -183,7 +186,7 @@ def _read_legal(plain: str) -> _Found | None:
     value = numeral_to_int(match[1])
     if value is None:
         return None
-    unit = match[2].translate(str.maketrans("編節條項", "编节条项"))
+    unit = match[2].translate(_SIMPLE)
     sub = numeral_to_int(match[3]) if match[3] else None
     return _Found(match.end(), (value,), unit, match.end(), sub)
 
@@ -192,7 +195,7 @@ def _read_annex(plain: str) -> _Found | None:
     match = _ANNEX.match(plain)
     if match is None:
         return None
-    name = match[1].replace("則", "则").replace("錄", "录")
+    name = re.sub(r"\s", "", match[1]).translate(_SIMPLE)
     if match[2] is None:
         # 附件 and 附录 also start sentences; alone or before a separator they are headings.
         bare = plain[match.end() :].strip()

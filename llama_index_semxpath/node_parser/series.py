@@ -34,7 +34,8 @@ _RANKS = {
     "phase": 20,
     "subchapter": 25,
     "节": 30,
-    "section": 30,
+    # Statutes put sections above articles, contracts below them: equal, so appearance decides.
+    "section": 40,
     "条": 40,
     "article": 40,
     "§": 40,
@@ -51,6 +52,8 @@ _ANNEXES = frozenset(
 )
 #: Units whose text often follows the number on the same line.
 RUN_IN = frozenset({"条", "article", "§", "rule", "clause"})
+# "1.1 Terms. The words below …": a name that a sentence follows on the same line.
+_NAMED_TEXT = re.compile(r"([A-Z][^.:;!?]{1,60}?)[.:]\s+(?=[A-Z(\"“])")
 _STRONG = frozenset(_RANKS) | _ANNEXES
 
 _REFERENCE_ZH = re.compile(
@@ -136,8 +139,20 @@ def read_candidate(index: int, text: str) -> Candidate | None:
         return None
     if style.startswith(("1", "A1")) and (_MEASURE.match(rest) or _MONTH.fullmatch(rest)):
         return None
-    run_in = style in RUN_IN
+    run_in = style in RUN_IN or named_text(number) > 0
     return Candidate(index, number, title and not (run_in and _RUNS_ON.search(rest)), run_in)
+
+
+def named_text(number: Number) -> int:
+    """Length of the name in front of the text that a numbered line goes on with; 0 for none.
+
+    Example:
+        >>> named_text(split_number("1.1 Terms. The words below have these meanings."))
+        6
+    """
+    dotted = len(number.parts) > 1 or number.style in ("section", *RUN_IN)
+    match = _NAMED_TEXT.match(number.rest) if dotted else None
+    return match.end(1) + 1 if match and len(match[1].split()) <= 7 else 0
 
 
 def _is_reference(text: str, number: Number) -> bool:
@@ -227,7 +242,7 @@ def _weak(style: str) -> bool:
 def _walk(candidates: Sequence[Candidate]) -> list[Candidate]:
     stack: list[_Level] = []
     accepted: list[Candidate] = []
-    seen: set[str] = set()
+    seen: dict[str, Number] = {}
     for candidate in candidates:
         number = candidate.number
         at = next((i for i, level in enumerate(stack) if level.style == _key(number)), None)
@@ -244,7 +259,7 @@ def _walk(candidates: Sequence[Candidate]) -> list[Candidate]:
             at = next(i for i, level in enumerate(stack) if level.style == _key(number))
         del stack[at:]
         stack.append(_Level(_key(number), candidate))
-        seen.add(_key(number))
+        seen[_key(number)] = number
         accepted.append(candidate)
     return accepted
 
@@ -301,14 +316,17 @@ def _below(parent: Number | None, number: Number) -> bool:
     return parent.parts == prefix
 
 
-def _opens(stack: list[_Level], candidate: Candidate, seen: set[str]) -> bool:
+def _opens(stack: list[_Level], candidate: Candidate, seen: dict[str, Number]) -> bool:
     number = candidate.number
     if number.style in _STRONG:
         return True
     if _is_dotted(number):
         above = _parent(stack[: _place(stack, number)])
         return _below(above, number) and (above is not None or not stack or number.n in (0, 1))
-    return number.n in (0, 1) and (candidate.alone or candidate.body or candidate.bold)
+    # "3. Price" may open Part II: some sources number through their parts.
+    before = seen.get(_key(number))
+    follows = before is not None and number.n == (before.n or 0) + 1
+    return (number.n in (0, 1) or follows) and (candidate.alone or candidate.body or candidate.bold)
 
 
 def _place(stack: list[_Level], number: Number) -> int:
@@ -325,10 +343,10 @@ def _rank(number: Number) -> float | None:
     key = _key(number)
     if key == "annex":
         return 0.0
-    if number.style in _RANKS:
-        return float(_RANKS[number.style])
     if set(key) <= {"1", "."}:
         return 100.0 + key.count("1")
+    if number.style in _RANKS:
+        return float(_RANKS[number.style])
     return None
 
 
@@ -360,5 +378,6 @@ def _slot(order: list[str], ranks: dict[str, float | None], key: str, current: s
     inner = [i for i, other in enumerate(order) if (ranks[other] or 0.0) > rank]
     if rank < 100 and (outer or rank < 30):
         # Units keep their rank whatever stands between: 节 goes right below 章.
-        slot = outer[-1] + 1 if outer else 0
+        beside = current is not None and ranks[current] == rank
+        slot = slot if beside else outer[-1] + 1 if outer else 0
     return min([max([slot, *(i + 1 for i in outer)]), *inner])

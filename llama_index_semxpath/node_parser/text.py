@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from llama_index_semxpath.node_parser.assemble import blocks_from_lines
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
+from llama_index_semxpath.node_parser.contents import running_lines
 from llama_index_semxpath.node_parser.headings import find_outline
 from llama_index_semxpath.node_parser.lines import Line, read_lines, unwrap
 from llama_index_semxpath.node_parser.options import ParseOptions
@@ -51,7 +52,10 @@ def text_blocks(text: str) -> list[Block]:
 
 
 def _lines(text: str) -> list[Line]:
-    return unwrap(with_tables(read_lines(text)))
+    lines = read_lines(text)
+    running = running_lines(lines)
+    kept = [line for i, line in enumerate(lines) if i not in running] if running else lines
+    return unwrap(with_tables(kept))
 
 
 def with_tables(lines: Sequence[Line]) -> list[Line]:

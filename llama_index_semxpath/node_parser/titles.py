@@ -158,7 +158,7 @@ def standalone_titles(lines: Sequence[Line], *, strict: bool) -> list[Title]:
             out.append(Title(i, "bold", line.text, confidence=0.8))
         elif not is_title(line.text) or split_number(line.text) is not None:
             continue
-        elif _is_capitals(line.text):
+        elif is_capitals(line.text):
             out.append(Title(i, "caps", line.text, confidence=0.75))
         elif not strict and _heads_text(lines, i):
             out.append(Title(i, "short", line.text, confidence=0.6))
@@ -170,7 +170,13 @@ def _alone(lines: Sequence[Line], i: int) -> bool:
     return before and (i + 1 == len(lines) or lines[i + 1].chunk != lines[i].chunk)
 
 
-def _is_capitals(text: str) -> bool:
+def is_capitals(text: str) -> bool:
+    """Whether a line is set in capitals.
+
+    Example:
+        >>> is_capitals("TERMS OF USE"), is_capitals("Terms")
+        (True, False)
+    """
     letters = [char for char in text if char.isalpha()]
     return len(letters) >= 4 and all(char.isupper() for char in letters) and len(text) <= 80
 
