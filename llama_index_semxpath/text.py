@@ -108,6 +108,29 @@ def shown(text: str, limit: int = 40) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
 
 
+def width(text: str) -> int:
+    """Columns that a text takes in a terminal: wide characters take two, marks none.
+
+    Example:
+        >>> width("ab"), width("年假")
+        (2, 4)
+    """
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)
+
+
+def padded(text: str, columns: int) -> str:
+    """A text filled with spaces to a number of terminal columns.
+
+    Example:
+        >>> padded("年假", 6) + "|"
+        '年假  |'
+    """
+    return text + " " * max(0, columns - width(text))
+
+
 class _Segmenter(Protocol):
     def cut_for_search(self, text: str, hmm: bool = ...) -> list[str]: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from llama_index_semxpath.schema.model import AttributeInfo, KindInfo, Schema
-from llama_index_semxpath.text import name_text, shown, string_text
+from llama_index_semxpath.text import name_text, padded, shown, string_text, width
 
 #: The language in a few lines, for a model that has never seen it.
 GUIDE = """\
@@ -61,12 +61,12 @@ def prompt_text(
     return "\n".join(lines)
 
 
-def table_text(schema: Schema, width: int = 100) -> str:
+def table_text(schema: Schema, columns: int = 100) -> str:
     """The schema as a table for a terminal.
 
     Args:
         schema: The schema.
-        width: Widest line, in characters.
+        columns: Widest line, in terminal columns.
 
     Example:
         >>> days = AttributeInfo("days", "number", 2, 0.5, ("5", "10"))
@@ -76,18 +76,22 @@ def table_text(schema: Schema, width: int = 100) -> str:
     """
     lines: list[str] = []
     for kind in schema.kinds.values():
-        head = f"{shown(name_text(kind.name)):<28}{kind.count:>9,} node{'s' * (kind.count != 1)}"
+        name = padded(shown(name_text(kind.name)), 28)
+        head = f"{name}{kind.count:>9,} node{'s' * (kind.count != 1)}"
         below = f"  > {_names(_most(kind.children))}" if kind.children else ""
-        lines.append(_cut(head + below, width))
+        lines.append(_cut(head + below, columns))
         for attribute in kind.attributes.values():
-            name = "@" + shown(name_text(attribute.name), 24)
-            line = f"  {name:<16} {attribute.type:<8} {attribute.share:>6.0%}  "
+            name = padded("@" + shown(name_text(attribute.name), 24), 16)
+            line = f"  {name} {attribute.type:<8} {attribute.share:>6.0%}  "
             values = ", ".join(shown(value, 24) for value in attribute.examples)
-            lines.append(_cut(line + values, width).rstrip())
+            lines.append(_cut(line + values, columns).rstrip())
     for relation in schema.relations.values():
         ends = [_names(_most(end)) or "*" for end in (relation.sources, relation.targets)]
-        name = f"rel::{shown(name_text(relation.name))}"
-        lines.append(_cut(f"{name:<28}{relation.count:>9,} edges  {ends[0]} -> {ends[1]}", width))
+        name = padded(f"rel::{shown(name_text(relation.name))}", 28)
+        many = "s" * (relation.count != 1)
+        lines.append(
+            _cut(f"{name}{relation.count:>9,} edge{many}  {ends[0]} -> {ends[1]}", columns)
+        )
     return "\n".join(lines) if lines else "empty: no nodes yet"
 
 
@@ -119,5 +123,10 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(name_text(name) for name in names)
 
 
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else line[: width - 1] + "…"
+def _cut(line: str, columns: int) -> str:
+    if width(line) <= columns:
+        return line
+    cut = line[: columns - 1]
+    while width(cut) > columns - 1:
+        cut = cut[:-1]
+    return cut + "…"

@@ -33,6 +33,7 @@ class Cursor:
         self.text = text
         self.tokens = tokenize(text)
         self.place = 0
+        self.token = self.tokens[0]  # the next one
         self.open: list[Token] = []  # brackets not closed yet
         if self.tokens[0].type == "end":
             raise SemXPathSyntaxError(
@@ -41,20 +42,21 @@ class Cursor:
 
     # Cursor
 
-    @property
-    def token(self) -> Token:
-        """The next token."""
-        return self.tokens[self.place]
-
     def peek(self, ahead: int = 1) -> str:
         """Type of a later token; past the end it is that of the last one."""
         return self.tokens[min(self.place + ahead, len(self.tokens) - 1)].type
 
     def take(self) -> Token:
         """Moves over the next token and returns it."""
-        token = self.tokens[self.place]
+        token = self.token
         self.place += 1
+        self.token = self.tokens[self.place]
         return token
+
+    def go(self, place: int) -> None:
+        """Moves to a place among the tokens."""
+        self.place = place
+        self.token = self.tokens[place]
 
     def expect(self, type_: str, hint: str | None = None) -> Token:
         """Takes a token of one type, or fails."""

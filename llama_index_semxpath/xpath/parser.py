@@ -111,7 +111,7 @@ class Parser(Cursor):
         if type_ in ("name", "quoted") and self.peek() == "(" and self.is_call(token):
             name = str(self.take().value)
             if name == "root" and self.peek() == ")":
-                self.place += 2
+                self.go(self.place + 2)
                 primary: ast.Expr = ast.Path("root", span=(token.start, self.end()))
                 return (yield from self.after_root(primary, token.start))
             primary = yield from self.call(name, token)
@@ -127,7 +127,7 @@ class Parser(Cursor):
     def is_call(self, token: Token) -> bool:
         """Whether a name before a bracket is a function, as XPath 1.0 (3.7) tells it."""
         if token.type == "quoted":
-            self.place += 1
+            self.take()
             self.fail(message="a function name has no back-quotes")
         return token.value not in NODE_TESTS
 
@@ -147,7 +147,7 @@ class Parser(Cursor):
             expr = ast.Param(cast(str, value), span)
         else:
             self.fail(["a path", "a value", "'('"])
-        self.place += 1
+        self.take()
         return expr
 
     def call(self, name: str, start: Token) -> Task[ast.Expr]:
@@ -243,7 +243,7 @@ class Parser(Cursor):
                 steps.append(descendants(separator))
             elif separator.type != "/":
                 return tuple(steps)
-            self.place += 1
+            self.take()
             if self.token.type not in _STEP_START:
                 self.fail(["a step"])
 
@@ -254,11 +254,11 @@ class Parser(Cursor):
         explicit = False
         repeat: tuple[int, int] | None = None
         if token.type in (".", ".."):
-            self.place += 1
+            self.take()
             axis = "self" if token.type == "." else "parent"
             test = ast.Test("any-node", span=(token.start, token.end))
         elif token.type == "@":
-            self.place += 1
+            self.take()
             axis = "attribute"
             test = self.test(attribute=True)
         else:
@@ -291,19 +291,19 @@ class Parser(Cursor):
                 suggestions=nearest(name, AXES),
                 hint=hint or "an axis is one of: " + " ".join(AXES),
             )
-        self.place += 2
+        self.go(self.place + 2)
         return cast(ast.Axis, name)
 
     def test(self, attribute: bool = False) -> ast.Test:
         """A node test."""
         token = self.token
         if token.type == "*":
-            self.place += 1
+            self.take()
             return ast.Test("any-name", span=(token.start, token.end))
         if token.type not in ("name", "quoted"):
             self.fail(["a name", "'*'"] + ([] if attribute else ["'node()'"]))
         name = str(token.value)
-        self.place += 1
+        self.take()
         if self.token.type == "(" and token.type == "name":
             if name not in NODE_TESTS or (attribute and name != "node"):
                 self.fail(
@@ -311,7 +311,7 @@ class Parser(Cursor):
                     hint="a step is a name, '*', 'node()' or, as the last one, 'text()'",
                     at=token.start,
                 )
-            self.place += 1
+            self.take()
             target = ""
             if name == "processing-instruction" and self.token.type == "string":
                 target = str(self.take().value)
@@ -352,7 +352,7 @@ class Parser(Cursor):
             self.unbounded(axis, test)
         if token.type != "number" or not isinstance(token.value, int):
             self.fail(["a whole number"])
-        self.place += 1
+        self.take()
         return token.value
 
     def unbounded(self, axis: str, test: ast.Test) -> NoReturn:
@@ -387,16 +387,16 @@ class Parser(Cursor):
         mark = self.place
         first = self.whole()
         if first is not None and self.token.type == "]":
-            self.place += 1
+            self.take()
             return ast.Index(first, span=(start, self.end()))
         if self.token.type != ":":
-            self.place = mark
+            self.go(mark)
             return None
-        self.place += 1
+        self.take()
         last = self.whole()
         if self.token.type != "]":
             self.fail(["a whole number", "']'"], hint="a slice is [2:4], [:3] or [-2:]")
-        self.place += 1
+        self.take()
         if first == 0 or last == 0:
             zero = mark if first == 0 else self.place - 2
             self.fail(
@@ -412,7 +412,7 @@ class Parser(Cursor):
         token = self.tokens[min(self.place + negative, len(self.tokens) - 1)]
         if token.type != "number" or not isinstance(token.value, int):
             return None
-        self.place += 1 + negative
+        self.go(self.place + 1 + negative)
         return -token.value if negative else token.value
 
     def shift(self, start: int) -> ast.Shift:
@@ -424,7 +424,7 @@ class Parser(Cursor):
             self.fail(["a whole number"], hint="a shift is [@+1] or [@-2]")
         if token.value == 0:
             self.fail(message="a shift of 0 goes nowhere", hint="the next sibling is [@+1]")
-        self.place += 1
+        self.take()
         self.expect("]")
         offset = token.value if sign.type == "+" else -token.value
         return ast.Shift(offset, span=(start, self.end()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import is_
 
 from llama_index_semxpath.xpath import ast
 from llama_index_semxpath.xpath.operators import chain, combine
@@ -49,13 +50,21 @@ def rewrite(expr: ast.Expr) -> tuple[ast.Expr, tuple[str, ...]]:
         ('/descendant::Row[Cell]', ('exists', 'plain-conditions', 'descendant'))
     """
     applied: dict[str, None] = {}
-    for _ in range(len(RULES)):
-        before = expr
-        for rule in RULES:
-            changed = transform(expr, rule.apply)
-            if changed is not expr:
-                applied[rule.name] = None
-                expr = changed
+
+    def simplified(part: ast.Expr) -> ast.Expr:
+        for _ in RULES:
+            before = part
+            for rule in RULES:
+                changed = rule.apply(part)
+                if changed is not part:
+                    applied[rule.name] = None
+                    part = changed
+            if part is before:
+                break
+        return part
+
+    for _ in RULES:
+        before, expr = expr, transform(expr, simplified)
         if expr is before:
             break
     return expr, tuple(applied)
@@ -225,23 +234,23 @@ def _each_filter(
     """A path with every run of filters changed; the flag tells a reverse axis."""
     if not isinstance(expr, ast.Path):
         return expr
-    steps = tuple(
-        replace(step, filters=new) if new is not step.filters else step
-        for step in expr.steps
-        for new in [_changed(step.filters, change(step.filters, step.axis in _REVERSE))]
-    )
-    filters = _changed(expr.filters, change(expr.filters, False))
-    same = all(new is old for new, old in zip(steps, expr.steps, strict=True))
-    if same and filters is expr.filters:
+    filters = _changed(expr.filters, change(expr.filters, False)) if expr.filters else ()
+    steps: list[ast.Step] = []
+    for step in expr.steps:
+        if step.filters:
+            new = _changed(step.filters, change(step.filters, step.axis in _REVERSE))
+            step = step if new is step.filters else replace(step, filters=new)
+        steps.append(step)
+    if filters is expr.filters and all(map(is_, steps, expr.steps)):
         return expr
     if not filters and not steps and expr.start is not None and expr.start != "root":
         return expr.start
-    return replace(expr, filters=filters, steps=steps)
+    return replace(expr, filters=filters, steps=tuple(steps))
 
 
 def _changed(old: tuple[ast.Filter, ...], new: tuple[ast.Filter, ...]) -> tuple[ast.Filter, ...]:
-    same = len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
-    return old if same else new
+    """The old filters where the new ones are the same objects."""
+    return old if len(old) == len(new) and all(map(is_, old, new)) else new
 
 
 def _plain_filters(filters: Sequence[ast.Filter], _: bool) -> tuple[ast.Filter, ...]:

@@ -138,7 +138,7 @@ class _UpdateParser(Parser):
         verb = verbs.get(str(token.value)) if token.type == "name" else None
         if verb is None:
             self.fail([f"'{name}'" for name in verbs])
-        self.place += 1
+        self.take()
         update = yield from verb(token.start)
         self.finish()
         return update
@@ -206,7 +206,7 @@ class _UpdateParser(Parser):
     def every(self) -> bool:
         """``all`` where a path follows; a kind of that name is written in back-quotes."""
         if self.token.type == "name" and self.token.value == "all":
-            self.place += 1
+            self.take()
             return True
         return False
 
@@ -222,18 +222,18 @@ class _UpdateParser(Parser):
         token = self.token
         if token.type != "name" or token.value not in _PLACES:
             self.fail([f"'{place}'" for place in _PLACES])
-        self.place += 1
+        self.take()
         return cast(ast.Place, token.value)
 
     def word(self, word: str) -> None:
         if self.token.type != "name" or self.token.value != word:
             self.fail([f"'{word}'"])
-        self.place += 1
+        self.take()
 
     def node(self) -> Task[ast.NewNode | ast.Param]:
         token = self.token
         if token.type == "param":
-            self.place += 1
+            self.take()
             return ast.Param(str(token.value), (token.start, token.end))
         if token.type not in ("name", "quoted") or self.peek() != "(":
             self.fail(

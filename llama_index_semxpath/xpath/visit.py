@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any, TypeVar
 
 from llama_index_semxpath.xpath import ast
@@ -123,4 +124,4 @@ def _transform_filters(
 
 
 def _same(old: tuple[T, ...], new: Sequence[T]) -> tuple[T, ...]:
-    return old if all(a is b for a, b in zip(old, new, strict=True)) else tuple(new)
+    return old if all(map(is_, old, new)) else tuple(new)

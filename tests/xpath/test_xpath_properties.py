@@ -13,7 +13,7 @@ from llama_index_semxpath.xpath import ast, parse, rewrite, to_text, type_of
 from llama_index_semxpath.xpath.functions import Type
 from llama_index_semxpath.xpath.visit import transform
 
-MANY = settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @MANY
