@@ -1,0 +1,151 @@
+"""From cosines to scores that mean the same for every phrase.
+
+A cosine by itself means little: models differ in how alike they find unrelated texts, and so do
+phrases of one model. A phrase is therefore measured against a background, the cosines that it has
+with texts that have nothing to do with it: a sample of the corpus, and, as a small corpus may be
+all about the phrase, a list of everyday phrases in two languages.
+
+Two figures tell how far a node stands out:
+
+- the *way* from typical to identical, ``(cosine - typical) / (1 - typical)``: what counts for short
+  texts, which can come close to a phrase;
+- the *standard score* ``(cosine - median) / spread`` with the median absolute deviation as spread
+  (Rousseeuw & Croux, JASA 1993): what counts for long texts, whose cosines stay low, in a corpus
+  large enough to know its spread.
+
+Each goes through a logistic curve; the greater of the two is the score. Half-way to identical, or
+four spreads above the rest, is 0.5, the default threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llama_index_semxpath.engines.base import Vectors, VectorSource
+from llama_index_semxpath.tree.columns import Floats
+
+#: Names the calibration in cache keys; changes with any figure below.
+VERSION = "way+spread/1"
+
+_SAMPLE = 1024
+#: Below this many texts a corpus does not know its own spread.
+_LARGE = 256
+_WAY_HALF, _WAY_SLOPE = 0.5, 12.0
+_SPREAD_HALF, _SPREAD_SLOPE = 4.0, 2.5
+#: A text may stand out from the rest and still be far away: the least way, softly.
+_FLOOR, _FLOOR_SLOPE = 0.27, 25.0
+#: Median absolute deviation to standard deviation, for a normal distribution.
+_MAD = 1.4826
+
+#: Everyday phrases without a common subject.
+EVERYDAY = (
+    "a cup of coffee", "the weather tomorrow", "blue paint", "train station", "an old friend",
+    "the speed of light", "wooden chair", "music lesson", "tax return", "winter coat",
+    "broken window", "football match", "birth certificate", "fresh bread", "mountain path",
+    "phone battery", "garden tools", "history of Rome", "monthly report", "swimming pool",
+    "traffic light", "wedding ring", "software update", "fishing boat", "hospital bed",
+    "red apple", "night shift", "library card", "gold price", "school bus",
+    "明天的天气", "一杯咖啡", "火车站", "老朋友", "木头椅子", "音乐课", "冬天的大衣", "足球比赛",
+    "出生证明", "新鲜面包", "登山路线", "手机电池", "园艺工具", "罗马历史", "每月报告", "游泳池",
+    "红绿灯", "结婚戒指", "软件升级", "渔船", "病床", "红苹果", "夜班", "图书证", "黄金价格",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """How alike a phrase is to texts that have nothing to do with it.
+
+    Args:
+        typical: The cosine of an unrelated text, in [-1, 1).
+        median: Median cosine with the corpus.
+        spread: Spread of the cosines with the corpus; ``None`` where it is too small to tell.
+    """
+
+    typical: float
+    median: float
+    spread: float | None
+
+    @classmethod
+    def of(cls, vector: Vectors, corpus: Vectors, everyday: Vectors) -> Background:
+        """The background of a phrase.
+
+        Args:
+            vector: Unit vector of the phrase, shape (d,).
+            corpus: Unit vectors of a sample of the corpus, shape (n, d); n may be 0.
+            everyday: Unit vectors of :data:`EVERYDAY`, shape (m, d).
+        """
+        usual = float(np.median(everyday @ vector))
+        if not len(corpus):
+            return cls(usual, usual, None)
+        cosines = corpus @ vector
+        median = float(np.median(cosines))
+        if len(cosines) < _LARGE:
+            return cls(usual, median, None)
+        spread = _MAD * float(np.median(np.abs(cosines - median)))
+        return cls(max(usual, min(median, 0.9)), median, max(spread, 1e-3))
+
+    def scores(self, given: npt.NDArray[np.floating[Any]]) -> Floats:
+        """Scores in (0, 1) of nodes with the given cosines; monotone in the cosine.
+
+        Example:
+            >>> Background(0.2, 0.2, None).scores(np.array([0.2, 0.6, 1.0])).round(3).tolist()
+            [0.002, 0.5, 0.998]
+        """
+        cosines: Floats = given.astype(np.float64)
+        way: Floats = (cosines - self.typical) / (1.0 - self.typical)
+        near = _logistic(_WAY_SLOPE * (way - _WAY_HALF))
+        if self.spread is None:
+            return near
+        spreads: Floats = (cosines - self.median) / self.spread
+        outlying = _logistic(_SPREAD_SLOPE * (spreads - _SPREAD_HALF))
+        result: Floats = np.maximum(near, outlying * _logistic(_FLOOR_SLOPE * (way - _FLOOR)))
+        return result
+
+    def least_cosine(self, score: float) -> float:
+        """The cosine from which on nodes score at least ``score``, by bisection.
+
+        Example:
+            >>> round(Background(0.2, 0.2, None).least_cosine(0.5), 3)
+            0.6
+        """
+        low, high = -1.0, 1.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            if float(self.scores(np.array([middle]))[0]) >= score:
+                high = middle
+            else:
+                low = middle
+        return high
+
+
+class Calibration:
+    """Backgrounds of phrases for one vector source, kept once measured.
+
+    Args:
+        vectors: The embeddings.
+    """
+
+    def __init__(self, vectors: VectorSource) -> None:
+        self._vectors = vectors
+        self._sample: Vectors | None = None
+        self._everyday: Vectors | None = None
+        self._known: dict[str, Background] = {}
+
+    def background(self, phrase: str, vector: Vectors) -> Background:
+        """The background of a phrase whose vector is given."""
+        if phrase not in self._known:
+            if self._everyday is None or self._sample is None:
+                self._everyday = self._vectors.text_vectors(EVERYDAY)
+                self._sample = self._vectors.sample(_SAMPLE)
+            self._known[phrase] = Background.of(vector, self._sample, self._everyday)
+        return self._known[phrase]
+
+
+def _logistic(x: npt.NDArray[Any]) -> Floats:
+    # Beyond +-60 the curve is flat in double precision, and exp() would overflow.
+    result: Floats = 1.0 / (1.0 + np.exp(-np.clip(x, -60.0, 60.0)))
+    return result

@@ -1,0 +1,594 @@
+"""Location paths: steps and filters over node sets of many contexts at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llama_index_semxpath.engines.axes import NodeTest, sibling_places, step_pairs, step_set
+from llama_index_semxpath.engines.relations import walk_relation
+from llama_index_semxpath.engines.sets import (
+    PAIR_LIMIT,
+    NodeSet,
+    TooWideError,
+    ValueSet,
+    pair_keys,
+    ranks,
+    unique_pairs,
+)
+from llama_index_semxpath.engines.values import Value, to_numbers
+from llama_index_semxpath.tree.columns import Column, Floats, Mask, Rows
+from llama_index_semxpath.xpath import ast
+from llama_index_semxpath.xpath.types import type_of
+
+if TYPE_CHECKING:
+    from llama_index_semxpath.engines.evaluate import Context, Evaluator
+
+#: ``node()`` admits the root only where it stands for ``.``, ``..`` and ``//``.
+_ROOT_AXES = {"self", "parent", "descendant-or-self"}
+_NOTHING: Rows = np.empty(0, dtype=np.int32)
+
+
+class PathWalker:
+    """Walks paths for an evaluator."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.table = evaluator.table
+        self._fused: dict[int, tuple[Sequence[ast.Step], list[ast.Step]]] = {}
+        self._positional: dict[int, tuple[Sequence[ast.Filter], bool]] = {}
+
+    # -- paths --------------------------------------------------------------------------------
+
+    def path(self, path: ast.Path, context: Context) -> NodeSet | ValueSet:
+        """The nodes or values that a path selects in every context."""
+        steps = self.fused(path.steps)
+        found = self._start(path, context)
+        skip = False
+        for place, step in enumerate(steps):
+            if skip:
+                skip = False
+                continue
+            following = steps[place + 1] if place + 1 < len(steps) else None
+            began = time.perf_counter()
+            # `//X[2]` counts among the children of each parent, with no list of all parents.
+            if _is_plain(step) and following is not None and following.axis == "child":
+                if following.test.type != "text":
+                    step, skip = following, True
+                    found = self._children_below(found, step, len(context))
+                    self._record(step, found, began)
+                    continue
+            found = self.step(found, step, len(context))
+            self._record(step, found, began)
+        return found
+
+    def _start(self, path: ast.Path, context: Context) -> NodeSet | ValueSet:
+        found: Value
+        if path.start == "root":
+            return NodeSet(np.zeros(1, dtype=np.int32))
+        owner = np.arange(len(context), dtype=np.int32)
+        if path.start is None:
+            if context.column is not None:
+                return ValueSet(context.rows, owner, (context.column,))
+            return NodeSet(context.rows, owner)
+        found = self.evaluator.value(path.start, context)
+        if not isinstance(found, NodeSet | ValueSet):
+            self.evaluator.fail("a path can only go on from nodes", path)
+        assert isinstance(found, NodeSet | ValueSet)
+        for part in path.filters:
+            began = time.perf_counter()
+            found = self._whole(found, part, len(context))
+            self._record(part, found, began)
+        if isinstance(found, NodeSet) and path.steps:
+            return found.in_document_order(len(self.table))
+        return found
+
+    def fused(self, steps: Sequence[ast.Step]) -> list[ast.Step]:
+        """Steps with ``//X`` as ``descendant::X`` where no filter of X looks at positions."""
+        known = self._fused.get(id(steps))
+        if known is not None and known[0] is steps:
+            return known[1]
+        found: list[ast.Step] = []
+        for step in steps:
+            if (
+                found
+                and _is_plain(found[-1])
+                and step.axis == "child"
+                and step.test.type != "text"
+                and not self.positional(step.filters)
+            ):
+                found[-1] = replace(step, axis="descendant")
+            else:
+                found.append(step)
+        self._fused[id(steps)] = (steps, found)
+        return found
+
+    def positional(self, filters: Sequence[ast.Filter]) -> bool:
+        """Whether a filter looks at positions, so that contexts must be kept apart."""
+        known = self._positional.get(id(filters))
+        if known is not None and known[0] is filters:
+            return known[1]
+        answer = any(
+            not isinstance(part, ast.Predicate) or self._counts(part.expr) for part in filters
+        )
+        self._positional[id(filters)] = (filters, answer)
+        return answer
+
+    def _counts(self, expr: ast.Expr) -> bool:
+        return type_of(expr, self.evaluator.params) in ("number", "unknown") or _asks_position(expr)
+
+    def test(self, step: ast.Step) -> NodeTest:
+        """The rows that a step's node test admits."""
+        if step.test.type == "name":
+            return NodeTest(step.test.name)
+        if step.test.type == "any-name":
+            return NodeTest()
+        if step.test.type == "any-node":
+            return NodeTest(root=step.axis in _ROOT_AXES)
+        return NodeTest("")
+
+    # -- steps --------------------------------------------------------------------------------
+
+    def step(self, found: NodeSet | ValueSet, step: ast.Step, count: int) -> NodeSet | ValueSet:
+        """One step from every node of a set.
+
+        Args:
+            found: The nodes to step from.
+            step: Axis, test and filters.
+            count: Number of contexts that ``found`` belongs to.
+        """
+        if isinstance(found, ValueSet):
+            return self._from_values(found, step, count)
+        if step.axis == "attribute":
+            return self._attributes(found, step, count)
+        if step.test.type == "text":
+            return self._own_texts(found, step, count)
+        if step.axis == "version":
+            raise self.evaluator.lacks(
+                "this index keeps no versions", step.span[0], "versions exist in agent memory"
+            )
+        if step.axis in ("rel", "inv") and not self.evaluator.dataset.has_graph:
+            raise self.evaluator.lacks(
+                "this index has no property graph", step.span[0], "configure one to walk relations"
+            )
+        if not self.positional(step.filters):
+            reached = self._split(found, lambda part: self._reach(part, step))
+            for part in step.filters:
+                began = time.perf_counter()
+                reached = self.filtered(reached, part, found, step)
+                self._record(part, reached, began)
+            return reached
+        if step.axis == "child":
+            return self._by_parent(self._split(found, lambda p: self._reach(p, step)), step, count)
+        return self._split(found, lambda part: self._by_item(part, step))
+
+    def _split(self, found: NodeSet, action: Callable[[NodeSet], NodeSet]) -> NodeSet:
+        """An action on a set, in halves where the whole would make too many pairs."""
+        try:
+            return action(found)
+        except TooWideError:
+            if len(found.rows) < 2:
+                raise
+        half = len(found.rows) // 2
+        first = np.arange(len(found.rows)) < half
+        parts = [self._split(found.keep(mask), action) for mask in (first, ~first)]
+        merged = unique_pairs(_joined(parts), len(self.table))
+        if merged.owner is not None and len(merged.rows) > 2 * PAIR_LIMIT:
+            if merged.owner[0] != merged.owner[-1]:
+                # Several contexts share the result: the predicate above gives fewer at a time.
+                raise TooWideError
+        return merged
+
+    def _reach(self, found: NodeSet, step: ast.Step) -> NodeSet:
+        """What an axis reaches from a set, without filters."""
+        table, test = self.table, self.test(step)
+        if step.axis in ("rel", "inv"):
+            item, rows = walk_relation(table, step, found.rows)
+            keep = test.mask(table, rows) if step.test.type != "name" else rows > 0
+            return unique_pairs(_picked(found, item[keep], rows[keep]), len(table))
+        if found.scores is None and _one_owner(found):
+            rows = step_set(table, step.axis, found.rows, test)
+            owner = found.owner
+            if owner is not None:
+                owner = np.full(len(rows), owner[0] if len(owner) else 0, dtype=np.int32)
+            return NodeSet(rows, owner)
+        if found.scores is None and step.axis in ("descendant", "descendant-or-self"):
+            found = self._uncovered(found)
+        item, rows = step_pairs(table, step.axis, found.rows, test)
+        return unique_pairs(_picked(found, item, rows), len(table))
+
+    def _uncovered(self, found: NodeSet) -> NodeSet:
+        """Without the nodes below another of the same context: their ranges add nothing."""
+        keys = pair_keys(found.owners(), found.rows, len(self.table))
+        ends = keys + (self.table.end[found.rows] - found.rows)
+        reach = np.maximum.accumulate(ends)
+        return found.keep(np.concatenate([[True], keys[1:] >= reach[:-1]]).astype(np.bool_))
+
+    def _children_below(self, found: NodeSet | ValueSet, step: ast.Step, count: int) -> NodeSet:
+        if isinstance(found, ValueSet):
+            return NodeSet(_NOTHING, None if found.owner is None else _NOTHING)
+        below = replace(step, axis="descendant", filters=())
+        reached = self._split(found, lambda part: self._reach(part, below))
+        return self._by_parent(reached, step, count)
+
+    def _by_parent(self, reached: NodeSet, step: ast.Step, count: int) -> NodeSet:
+        """Filters whose positions count among the children of one parent."""
+        parent = self.table.parent[reached.rows]
+        if self.table.orphan is not None:
+            # Nobody's child: each orphan is first and last of its own.
+            alone = self.table.orphan[reached.rows]
+            parent = np.where(alone, np.int32(len(self.table)) + reached.rows, parent)
+        key = parent.astype(np.int64)
+        if reached.owner is not None:
+            key += reached.owner.astype(np.int64) * (2 * len(self.table))
+        order = np.argsort(key, kind="stable")
+        entries = NodeSet(
+            reached.rows[order],
+            None if reached.owner is None else reached.owner[order],
+            None if reached.scores is None else reached.scores[order],
+        )
+        return self._counted(entries, key[order], step)
+
+    def _by_item(self, found: NodeSet, step: ast.Step) -> NodeSet:
+        """Filters whose positions count along an axis from each node."""
+        if step.axis in ("rel", "inv"):
+            item, rows = walk_relation(self.table, step, found.rows)
+            keep = rows > 0
+            item, rows = item[keep], rows[keep]
+        else:
+            item, rows = step_pairs(self.table, step.axis, found.rows, self.test(step))
+        return self._counted(_picked(found, item, rows), item, step)
+
+    def _counted(self, entries: NodeSet, group: Any, step: ast.Step) -> NodeSet:
+        """Applies filters within groups of entries that stand in axis order."""
+        for part in step.filters:
+            began = time.perf_counter()
+            entries, group = self._filter_groups(entries, group, part)
+            self._record(part, entries, began)
+        return unique_pairs(replace(entries, sequence=False), len(self.table))
+
+    # -- filters ------------------------------------------------------------------------------
+
+    def _filter_groups(self, entries: NodeSet, group: Any, part: ast.Filter) -> tuple[NodeSet, Any]:
+        if isinstance(part, ast.Shift):
+            rows = self._shifted(entries.rows, part.offset)
+            keep = rows > 0
+            return replace(entries.keep(keep), rows=rows[keep]), group[keep]
+        if isinstance(part, ast.Predicate) and not self._counts(part.expr):
+            kept, mask = self._passing(entries, part)
+            return kept, group[mask]
+        position, size = ranks(group)
+        mask, scores = self._position_mask(part, entries.rows, position, size)
+        kept = _scaled(entries, scores).keep(mask)
+        self.evaluator.recorder.trace(part, self.table, entries.rows, mask, None, None)
+        return kept, group[mask]
+
+    def _position_mask(
+        self, part: ast.Filter, rows: Rows, position: Any, size: Any
+    ) -> tuple[Mask, Floats | None]:
+        if isinstance(part, ast.Index):
+            wanted = part.position if part.position >= 0 else size + 1 + part.position
+            return (position == wanted) & (position > 0), None
+        if isinstance(part, ast.Slice):
+            low, high = (
+                size + 1 + bound if bound is not None and bound < 0 else bound
+                for bound in (part.first, part.last)
+            )
+            mask = np.ones(len(position), dtype=np.bool_)
+            if low is not None:
+                mask &= position >= low
+            if high is not None:
+                mask &= position <= high
+            return mask, None
+        assert isinstance(part, ast.Predicate)
+        return self._computed(part, rows, position, size)
+
+    def _computed(
+        self, part: ast.Predicate, rows: Rows, position: Any, size: Any
+    ) -> tuple[Mask, Floats | None]:
+        """A predicate that asks for positions, or is one."""
+        from llama_index_semxpath.engines.evaluate import Context
+
+        evaluator = self.evaluator
+        context = Context(rows, position.astype(np.float64), size.astype(np.float64))
+        kind = type_of(part.expr, evaluator.params)
+        if kind == "number":
+            with evaluator.recorder.nested():
+                wanted = to_numbers(self.table, evaluator.value(part.expr, context), len(context))
+            return np.broadcast_to(wanted, len(rows)) == position, None
+        with evaluator.recorder.nested():
+            return evaluator.condition(part.expr, context)
+
+    def filtered(
+        self,
+        found: NodeSet,
+        part: ast.Filter,
+        origin: NodeSet | None = None,
+        step: ast.Step | None = None,
+    ) -> NodeSet:
+        """A filter without positions, on every node of a set once.
+
+        Args:
+            found: The nodes to filter.
+            part: The filter.
+            origin: The nodes that the step came from, for a search below them.
+            step: The step.
+        """
+        assert isinstance(part, ast.Predicate)
+        return self._passing(found, part, origin, step)[0]
+
+    def _passing(
+        self,
+        found: NodeSet,
+        part: ast.Predicate,
+        origin: NodeSet | None = None,
+        step: ast.Step | None = None,
+    ) -> tuple[NodeSet, Mask]:
+        from llama_index_semxpath.engines.evaluate import Context
+
+        evaluator = self.evaluator
+        if _one_owner(found) and not found.sequence and bool((np.diff(found.rows) > 0).all()):
+            rows, back = found.rows, None
+        else:
+            rows, back = np.unique(found.rows, return_inverse=True)
+        outcome = None
+        if origin is not None and step is not None:
+            outcome = evaluator.grader.searched(evaluator, part.expr, rows, origin, step)
+        if outcome is None:
+            with evaluator.recorder.nested():
+                outcome = evaluator.condition(part.expr, Context(rows))
+        mask, scores = outcome
+        bar = None if scores is None else evaluator.passing
+        evaluator.recorder.trace(part, self.table, rows, mask, scores, bar)
+        if back is not None:
+            mask = mask[back]
+            scores = None if scores is None else scores[back]
+        return _scaled(found, scores).keep(mask), mask
+
+    def _whole(self, found: NodeSet | ValueSet, part: ast.Filter, count: int) -> NodeSet | ValueSet:
+        """A filter after parentheses: positions count over the whole set of a context."""
+        if isinstance(found, ValueSet):
+            return self._filter_values(found, part)
+        if isinstance(part, ast.Predicate) and not self._counts(part.expr):
+            return self.filtered(found, part)
+        entries, _ = self._filter_groups(found, found.owners(), part)
+        if isinstance(part, ast.Shift):
+            return unique_pairs(replace(entries, sequence=False), len(self.table))
+        return entries
+
+    def _shifted(self, rows: Rows, offset: int) -> Rows:
+        """The k-th sibling of each row, 0 where there is none."""
+        place, start, stop = sibling_places(self.table, rows)
+        target = place.astype(np.int64) + offset
+        inside = (target >= start) & (target < stop)
+        found = self.table.child_lists[0][np.where(inside, target, 0)] if len(rows) else rows
+        return np.where(inside, found, 0).astype(np.int32)
+
+    # -- attributes and texts -----------------------------------------------------------------
+
+    def _attributes(self, found: NodeSet, step: ast.Step, count: int) -> ValueSet:
+        if step.test.type == "name":
+            names = [step.test.name] if step.test.name in self.table.columns else []
+        elif step.test.type in ("any-name", "any-node"):
+            names = list(self.table.columns)
+        else:
+            names = []
+        places, which = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+        columns = [self.table.columns[name] for name in names]
+        for index, column in enumerate(columns):
+            has = np.flatnonzero(column.slots(len(self.table))[found.rows] >= 0)
+            places.append(has)
+            which.append(np.full(len(has), index, dtype=np.int32))
+        place, code = np.concatenate(places), np.concatenate(which)
+        if len(columns) > 1:
+            order = np.lexsort((code, place))
+            place, code = place[order], code[order]
+        values = ValueSet(
+            found.rows[place],
+            None if found.owner is None else found.owner[place],
+            tuple(columns) or (None,),
+            code if len(columns) > 1 else None,
+            None if found.scores is None else found.scores[place],
+        )
+        if step.filters:
+            # Positions count among the attributes of one node.
+            node = np.zeros(len(place), np.int64) if not len(place) else place
+            for part in step.filters:
+                values, node = self._filter_value_groups(values, node, part)
+        return values
+
+    def _own_texts(self, found: NodeSet, step: ast.Step, count: int) -> ValueSet:
+        """``text()`` is a node's own text: there are no text nodes below it."""
+        if step.axis in ("descendant", "descendant-or-self"):
+            below = replace(step, axis="descendant-or-self", test=ast.Test("any-node"), filters=())
+            reached = self.step(found, below, count)
+            assert isinstance(reached, NodeSet)
+            found = reached
+        elif step.axis not in ("child", "self"):
+            found = found.keep(np.zeros(len(found.rows), np.bool_))
+        texts = self.table.texts(found.rows)
+        some = np.fromiter(map(bool, texts), dtype=np.bool_, count=len(texts))
+        found = found.keep(some)
+        values = ValueSet(found.rows, found.owner, (None,), None, found.scores)
+        node = np.arange(len(values.rows))
+        for part in step.filters:
+            values, node = self._filter_value_groups(values, node, part)
+        return values
+
+    def _filter_values(self, values: ValueSet, part: ast.Filter) -> ValueSet:
+        return self._filter_value_groups(values, values.owners(), part)[0]
+
+    def _filter_value_groups(
+        self, values: ValueSet, group: Any, part: ast.Filter
+    ) -> tuple[ValueSet, Any]:
+        from llama_index_semxpath.engines.evaluate import Context
+
+        if isinstance(part, ast.Shift):
+            self.evaluator.fail("an attribute has no siblings", ast.Num(0, part.span))
+        position, size = ranks(group)
+        if not isinstance(part, ast.Predicate):
+            mask, _ = self._position_mask(part, values.rows, position, size)
+            return values.keep(mask), group[mask]
+        mask = np.zeros(len(values.rows), dtype=np.bool_)
+        scores = np.ones(len(values.rows)) if values.scores is None else values.scores.copy()
+        graded = values.scores is not None
+        for column, places in values.parts():
+            if not len(places):
+                continue
+            context = Context(
+                values.rows[places],
+                position[places].astype(np.float64),
+                size[places].astype(np.float64),
+                column,
+            )
+            if type_of(part.expr, self.evaluator.params) == "number":
+                wanted = self.evaluator.numbers(part.expr, context)
+                mask[places] = np.broadcast_to(wanted, len(places)) == position[places]
+                continue
+            passed, grades = self.evaluator.condition(part.expr, context)
+            mask[places] = passed
+            if grades is not None:
+                graded = True
+                scores[places] *= grades
+        return replace(values, scores=scores if graded else None).keep(mask), group[mask]
+
+    def _from_values(self, values: ValueSet, step: ast.Step, count: int) -> NodeSet | ValueSet:
+        """A step from attributes: only to themselves and up."""
+        if step.axis == "self" and step.test.type == "any-node":
+            for part in step.filters:
+                values = self._filter_values(values, part)
+            return values
+        owners = unique_pairs(NodeSet(values.rows, values.owner, values.scores), len(self.table))
+        upward = {"parent": "self", "ancestor": "ancestor-or-self"}.get(step.axis)
+        if upward == "self":
+            return self.step(owners, replace(step, axis="self"), count)
+        if upward == "ancestor-or-self":
+            return self.step(owners, replace(step, axis="ancestor-or-self"), count)
+        empty = np.zeros(len(owners.rows), dtype=np.bool_)
+        return owners.keep(empty)
+
+    # -- union --------------------------------------------------------------------------------
+
+    def union(self, left: Value, right: Value, expr: ast.Expr) -> NodeSet | ValueSet:
+        """``left | right``."""
+        if not isinstance(left, NodeSet | ValueSet) or not isinstance(right, NodeSet | ValueSet):
+            self.evaluator.fail("only nodes can be united", expr)
+        assert isinstance(left, NodeSet | ValueSet)
+        assert isinstance(right, NodeSet | ValueSet)
+        left, right = _same_owners(left, right)
+        if isinstance(left, NodeSet) and isinstance(right, NodeSet):
+            parts = [left, right]
+            if left.scores is not None or right.scores is not None:
+                parts = [_scaled(part, np.ones(len(part.rows))) for part in parts]
+            joined = replace(_joined(parts), sequence=False)
+            return unique_pairs(joined, len(self.table))
+        if isinstance(left, ValueSet) and isinstance(right, ValueSet):
+            return _united_values(left, right, len(self.table))
+        for side, other in ((left, right), (right, left)):
+            if not len(side.rows):
+                return other
+        self.evaluator.fail("nodes and attributes cannot be united", expr)
+        raise AssertionError
+
+    def _record(self, part: ast.Step | ast.Filter, found: NodeSet | ValueSet, began: float) -> None:
+        self.evaluator.recorder.ran(part, len(found.rows), (time.perf_counter() - began) * 1000)
+
+
+def _is_plain(step: ast.Step) -> bool:
+    """Whether a step is the ``//`` of a path."""
+    return step.axis == "descendant-or-self" and step.test.type == "any-node" and not step.filters
+
+
+def _one_owner(found: NodeSet) -> bool:
+    owner = found.owner
+    return owner is None or not len(owner) or bool(owner[0] == owner[-1])
+
+
+def _picked(found: NodeSet, item: Any, rows: Rows) -> NodeSet:
+    """Rows reached from entries of a set, with the owners and scores of those entries."""
+    return NodeSet(
+        rows,
+        None if found.owner is None else found.owner[item],
+        None if found.scores is None else found.scores[item],
+    )
+
+
+def _scaled(found: NodeSet, scores: Floats | None) -> NodeSet:
+    if scores is None:
+        return found
+    before = 1.0 if found.scores is None else found.scores
+    return replace(found, scores=np.asarray(before * scores, dtype=np.float64))
+
+
+def _joined(parts: Sequence[NodeSet]) -> NodeSet:
+    graded = any(part.scores is not None for part in parts)
+    scores = [np.ones(len(part.rows)) if part.scores is None else part.scores for part in parts]
+    owners = [part.owner for part in parts if part.owner is not None]
+    return NodeSet(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate(owners) if owners else None,
+        np.concatenate(scores) if graded else None,
+    )
+
+
+def _same_owners(left: Any, right: Any) -> tuple[Any, Any]:
+    """Both sets by context, where one of them is."""
+    if (left.owner is None) == (right.owner is None):
+        return left, right
+    fixed, varying = (left, right) if left.owner is None else (right, left)
+    # The set of every context joins each context that is asked about.
+    contexts = np.arange(int(varying.owner[-1]) + 1 if len(varying.owner) else 1, dtype=np.int32)
+    places = np.tile(np.arange(len(fixed.rows)), len(contexts))
+    spread = replace(
+        fixed,
+        rows=fixed.rows[places],
+        owner=np.repeat(contexts, len(fixed.rows)).astype(np.int32),
+        scores=None if fixed.scores is None else fixed.scores[places],
+    )
+    if isinstance(spread, ValueSet) and spread.which is not None:
+        spread = replace(spread, which=spread.which[places])
+    return (spread, right) if left.owner is None else (left, spread)
+
+
+def _united_values(left: ValueSet, right: ValueSet, size: int) -> ValueSet:
+    columns: list[Column | None] = list(left.columns)
+    for column in right.columns:
+        if column not in columns:
+            columns.append(column)
+    codes = []
+    for side in (left, right):
+        own = np.zeros(len(side.rows), np.int64) if side.which is None else side.which
+        places = np.array([columns.index(column) for column in side.columns], dtype=np.int64)
+        codes.append(places[own])
+    rows = np.concatenate([left.rows, right.rows])
+    code = np.concatenate(codes)
+    owners = np.concatenate([left.owners(), right.owners()])
+    keys = (owners.astype(np.int64) * size + rows) * len(columns) + code
+    _, first = np.unique(keys, return_index=True)
+    scores = None
+    if left.scores is not None or right.scores is not None:
+        scores = np.concatenate(
+            [np.ones(len(s.rows)) if s.scores is None else s.scores for s in (left, right)]
+        )[first]
+    owner = None if left.owner is None else owners[first].astype(np.int32)
+    return ValueSet(rows[first], owner, tuple(columns), code[first].astype(np.int32), scores)
+
+
+def _asks_position(expr: ast.Expr) -> bool:
+    """Whether ``position()`` or ``last()`` of the filter itself is asked."""
+    match expr:
+        case ast.Call(name, args):
+            return name in ("position", "last") or any(map(_asks_position, args))
+        case ast.Binary(_, left, right):
+            return _asks_position(left) or _asks_position(right)
+        case ast.Negative(operand):
+            return _asks_position(operand)
+        case ast.Items(values):
+            return any(map(_asks_position, values))
+        case ast.Path(start):
+            return start is not None and start != "root" and _asks_position(start)
+    return False

@@ -1,0 +1,182 @@
+"""Scorers that need no model beyond the index's own: embeddings, keywords, and both together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from llama_index_semxpath.engines import calibration
+from llama_index_semxpath.engines.base import (
+    DenseVectors,
+    KeywordSource,
+    Scorer,
+    SearchRequest,
+    Targets,
+    Vectors,
+    VectorSource,
+)
+from llama_index_semxpath.engines.lexical import Coverage
+from llama_index_semxpath.engines.parts import bare_titles, part_scores
+from llama_index_semxpath.errors import ScorerError, SemXPathError
+from llama_index_semxpath.tree.columns import Floats
+
+#: Part vectors kept in memory, about 100 MB at 512 dimensions.
+_KEPT = 50_000
+
+
+class EmbeddingScorer(Scorer):
+    """Calibrated embedding similarity.
+
+    A node is graded by its vector and by those of its short parts (a section's title, a record's
+    values); the better counts. An attribute is graded by its value, a title without its number.
+
+    Args:
+        vectors: Embeddings of the nodes.
+    """
+
+    def __init__(self, vectors: VectorSource) -> None:
+        self.vectors = vectors
+        self._calibration = calibration.Calibration(vectors)
+        self._texts = _TextVectors(vectors)
+
+    @property
+    def name(self) -> str:
+        """Model and calibration."""
+        return f"embedding({self.vectors.model}, {calibration.VERSION})"
+
+    def grade(self, phrase: str, targets: Targets) -> Floats:
+        """See :meth:`Scorer.grade`."""
+        try:
+            return self._grade(phrase, targets)
+        except SemXPathError:
+            raise
+        except Exception as error:
+            raise ScorerError(
+                f"grading by meaning failed: {error}",
+                where=self.vectors.model,
+                hint="nothing was returned; try again, or ask without =~",
+            ) from error
+
+    def search(self, phrase: str, request: SearchRequest) -> tuple[list[str], Floats] | None:
+        """Nodes whose own vector scores enough, through the vector store."""
+        vector = self.vectors.query_vector(phrase)
+        background = self._calibration.background(phrase, vector)
+        least = background.least_cosine(request.least)
+        hits = self.vectors.search(vector, request.scope, request.limit, least)
+        return [id_ for id_, _ in hits], background.scores(np.array([c for _, c in hits]))
+
+    def _grade(self, phrase: str, targets: Targets) -> Floats:
+        if not len(targets):
+            return np.empty(0)
+        vector = self.vectors.query_vector(phrase)
+        background = self._calibration.background(phrase, vector)
+        # The spread of the corpus is that of its long texts; short ones are judged by the way.
+        short = calibration.Background(background.typical, background.median, None)
+
+        def by_text(texts: Sequence[str]) -> Floats:
+            return short.scores(self._texts.cosines(vector, texts))
+
+        if targets.field is not None:
+            texts = targets.texts()
+            if targets.field == "title":
+                texts = bare_titles(targets.table, targets.rows)
+            return by_text(texts)
+        whole = background.scores(self._node_cosines(vector, targets))
+        return np.maximum(whole, part_scores(targets.table, targets.rows, by_text))
+
+    def _node_cosines(self, vector: Vectors, targets: Targets) -> Vectors:
+        if isinstance(self.vectors, DenseVectors):
+            cosines = self.vectors.cosines(vector, targets.base_rows)
+            if cosines is not None:
+                return cosines
+        return self.vectors.node_vectors(targets.ids) @ vector
+
+
+class KeywordScorer(Scorer):
+    """How much of a phrase stands in one sentence of a node, word by word.
+
+    Args:
+        keywords: Finds the nodes with a word of the phrase; ``None`` reads all texts.
+    """
+
+    def __init__(self, keywords: KeywordSource | None = None) -> None:
+        self._coverage = Coverage(keywords)
+
+    @property
+    def name(self) -> str:
+        """Names the measure."""
+        return "keyword(coverage/1)"
+
+    def grade(self, phrase: str, targets: Targets) -> Floats:
+        """0.9 where a sentence holds every word of the phrase, falling with the cube below that."""
+        return 0.9 * self._coverage.of(phrase, targets) ** 3
+
+
+class HybridScorer(Scorer):
+    """Meaning or words: each is evidence, and either is enough (a noisy or).
+
+    ``1 - (1 - meaning) * (1 - words)``, so a word for word match passes although the embedding
+    misses it, and a paraphrase passes although no word agrees.
+
+    Args:
+        meaning: Grades by meaning.
+        words: Grades by words.
+    """
+
+    def __init__(self, meaning: Scorer, words: Scorer) -> None:
+        self.meaning = meaning
+        self.words = words
+
+    @property
+    def name(self) -> str:
+        """Names of both."""
+        return f"{self.meaning.name} or {self.words.name}"
+
+    def grade(self, phrase: str, targets: Targets) -> Floats:
+        """See :meth:`Scorer.grade`."""
+        meaning = self.meaning.grade(phrase, targets)
+        result: Floats = 1.0 - (1.0 - meaning) * (1.0 - self.words.grade(phrase, targets))
+        return result
+
+
+def default_scorer(vectors: VectorSource, keywords: KeywordSource | None = None) -> Scorer:
+    """The scorer of an index that names no other.
+
+    Args:
+        vectors: Embeddings of the nodes.
+        keywords: The keyword index.
+    """
+    return HybridScorer(EmbeddingScorer(vectors), KeywordScorer(keywords))
+
+
+class _TextVectors:
+    """Vectors of short texts, the recent ones in memory."""
+
+    def __init__(self, vectors: VectorSource) -> None:
+        self._vectors = vectors
+        self._place: dict[str, int] = {}
+        self._matrix: Vectors | None = None
+
+    def cosines(self, vector: Vectors, texts: Sequence[str]) -> Vectors:
+        """Cosines of a phrase's vector with texts."""
+        new = list(dict.fromkeys(text for text in texts if text not in self._place))
+        if new:
+            self._add(new)
+        assert self._matrix is not None
+        places = np.fromiter((self._place[text] for text in texts), np.int64, len(texts))
+        used, back = np.unique(places, return_inverse=True)
+        return (self._matrix[used] @ vector)[back]
+
+    def _add(self, texts: list[str]) -> None:
+        fresh = self._vectors.text_vectors(texts)
+        if self._matrix is None or len(self._place) + len(texts) > _KEPT:
+            known = [] if self._matrix is None else [self._matrix]
+            # Start over rather than evict one by one: the store's cache gives them back quickly.
+            if known and len(self._place) + len(texts) > _KEPT:
+                self._place, known = {}, []
+            self._matrix = np.concatenate([*known, fresh])
+        else:
+            self._matrix = np.concatenate([self._matrix, fresh])
+        for text in texts:
+            self._place[text] = len(self._place)
