@@ -18,7 +18,7 @@ import numpy as np
 from llama_index_semxpath.errors import EmbeddingMismatchError, StoreError, StoreLockedError
 from llama_index_semxpath.index.codec import printable
 from llama_index_semxpath.index.embedding import Vector
-from llama_index_semxpath.index.milvus_expr import Condition, literal, to_expression
+from llama_index_semxpath.index.milvus_expr import Condition, OneOf, literal, to_expression
 from llama_index_semxpath.index.projection import ProjectedNode, ProjectedRow
 from llama_index_semxpath.tree.node import Value
 
@@ -83,7 +83,7 @@ class MilvusProjection:
         todo = iter(dict.fromkeys(ids))
         while batch := list(islice(todo, _ROWS)):
             with self._errors("written to"):
-                self._client.delete(self.collection, ids=batch)
+                self._client.delete(self.collection, filter=_has_id(batch))
 
     def search(self, vector: Vector, condition: Condition, limit: int) -> list[tuple[str, float]]:
         """Nearest rows that meet a condition.
@@ -125,10 +125,12 @@ class MilvusProjection:
         todo = iter(dict.fromkeys(ids))
         while batch := list(islice(todo, _ROWS)):
             with self._errors("read"):
-                rows = self._client.get(
-                    self.collection, ids=batch, output_fields=["vector"],
+                rows = self._client.query(
+                    self.collection,
+                    filter=_has_id(batch),
+                    output_fields=["id", "vector"],
                     consistency_level="Strong",
-                )  # fmt: skip
+                )
             found.update((row["id"], np.asarray(row["vector"], np.float32)) for row in rows)
         return found
 
@@ -227,6 +229,11 @@ class MilvusProjection:
                 where=self.uri,
                 hint="check that it runs; the catalog is intact and will catch up",
             ) from None
+
+
+def _has_id(ids: Sequence[str]) -> str:
+    # Printed here: the client splices ids into its own expression without escaping them.
+    return to_expression(OneOf("id", tuple(ids)))
 
 
 def _row(node: ProjectedNode) -> dict[str, Any]:

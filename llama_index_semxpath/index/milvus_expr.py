@@ -109,6 +109,9 @@ def _print(condition: Condition) -> str:
     if isinstance(condition, OneOf):
         if not condition.values:
             return f"({_NEVER})"
+        if condition.name not in FIELDS:
+            # Milvus Lite knows `in` for fields of the schema only.
+            return _print(AnyOf(tuple(Compare(condition.name, "==", v) for v in condition.values)))
         values = ", ".join(literal(value) for value in condition.values)
         return f"({_name(condition.name)} in [{values}])"
     if isinstance(condition, Between):
@@ -128,7 +131,7 @@ def _compare(condition: Compare) -> str:
     name, value = _name(condition.name), literal(condition.value)
     if condition.op == "!=" and condition.name not in FIELDS:
         # Without this an absent attribute would count as different.
-        return f"(exists {name} and {name} != {value})"
+        return f"((exists {name}) and ({name} != {value}))"
     return f"({name} {condition.op} {value})"
 
 

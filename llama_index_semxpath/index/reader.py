@@ -14,6 +14,7 @@ import numpy as np
 
 from llama_index_semxpath.engines.base import Dataset, Scope
 from llama_index_semxpath.engines.result import Evaluation, Group
+from llama_index_semxpath.engines.scoring import default_scorer
 from llama_index_semxpath.errors import QueryTypeError, UnknownDocumentError
 from llama_index_semxpath.index.access import Principal, principal_labels
 from llama_index_semxpath.index.catalog import Catalog
@@ -328,10 +329,9 @@ class Reader:
 
     def _make_moment(self, version: int, documents: Versions, table: TreeTable) -> _Moment:
         vectors = NodeVectors(self.embeddings, table)
-        scoring = import_module("llama_index_semxpath.engines.scoring")
-        dataset = Dataset(
-            table, scorer=scoring.EmbeddingScorer(vectors), keywords=CatalogKeywords(self.catalog)
-        )
+        keywords = CatalogKeywords(self.catalog)
+        scorer = default_scorer(vectors, keywords)
+        dataset = Dataset(table, scorer=scorer, keywords=keywords)
         return _Moment(version, documents, table, vectors, dataset)
 
     def _engine(self, moment: _Moment) -> Any:
