@@ -74,11 +74,11 @@ class QueryError(SemXPathError):
         parts = [f"{self.message} at line {self.line}, column {self.column}"]
         if self.expected:
             parts.append(f"expected {' or '.join(self.expected)}")
+        if self.hint:
+            parts.append(self.hint)
         if self.suggestions:
             names = ", ".join(f"'{name}'" for name in self.suggestions)
             parts.append(f"did you mean {names}?")
-        if self.hint:
-            parts.append(self.hint)
         return "; ".join(parts) + "\n" + self.caret()
 
     def caret(self) -> str:
@@ -87,6 +87,8 @@ class QueryError(SemXPathError):
         end = self.query.find("\n", self.offset)
         line = self.query[start : len(self.query) if end < 0 else end]
         column = self.offset - start
+        # One for one, so that the caret stands: a terminal cannot show controls or surrogates.
+        line = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
         if len(line) > 100:
             left = max(0, column - 60)
             line, column = line[left : left + 100], column - left
