@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from llama_index_semxpath.node_parser.blocks import Block
@@ -18,6 +18,8 @@ CELL_SEPARATOR = " | "
 #: Widest grid that is laid out; a declared span of a million columns is an attack or a slip.
 MAX_COLUMNS = 2_000
 _MAX_HEADER_ROWS = 6
+# Cells of a column that are looked at for its unit.
+_UNIT_SAMPLE = 50
 # Squares that spans may cover in all, over one for each cell: bounds nested hostile spans.
 _MAX_COVERED = 500_000
 
@@ -83,30 +85,53 @@ def table_block(
         >>> block.text, block.children[0].text, block.children[0].attributes
         ('Item | Price', 'Bolt | $1,200', {'Item': 'Bolt', 'Price': 1200})
     """
-    grid = _lay_out(rows)
+    plain = all(type(cell) is str for row in rows for cell in row)
+    # Without spans only the head needs laying out: the rest is read as it stands.
+    grid = _lay_out(rows[: _MAX_HEADER_ROWS + 2] if plain else rows)
     top = 0
     title = ""
     if len(grid) > 2 and (title := _full_width(grid[0])):
         # A first row merged over the whole width names the table, it heads no column.
         caption, top = caption or title, 1
     count = _count_header_rows(grid[top:]) if header_rows is None else max(0, header_rows - top)
-    header, body = grid[top : top + count], list(range(top + count, len(grid)))
-    columns = _column_names(header, len(grid[0]) if grid else 0)
+    header = grid[top : top + count]
+    width = max(map(len, rows), default=0) if plain else len(grid[0]) if grid else 0
+    columns = _column_names(header, min(width, MAX_COLUMNS))
     text = "\n".join(filter(None, (title, _header_text(header))))
     table = Block("Table", text, span=span, page=page)
     if caption:
         table.attributes["caption"] = " ".join(caption.split())
     table.attributes["columns"] = columns
-    units = _units(grid, body, columns)
-    if any(units):
-        table.attributes["units"] = units
     texts = [_row_text(row) for row in header]
-    for index in body:
-        if header and _row_text(grid[index]) == texts[0] and texts[0]:
+    body = _plain_rows(rows[top + count :]) if plain else map(_slot_row, grid[top + count :])
+    figures: list[list[str]] = [[] for _ in columns]
+    for index, (text, cells) in enumerate(body, start=top + count):
+        if texts and text == texts[0] != "":
             continue  # the header printed again on the next page
         where = row_spans[index] if row_spans and index < len(row_spans) else None
-        table.children.append(_row_block(grid[index], columns, where, page))
+        row = Block("Row", text, span=where, page=page)
+        for x, cell in enumerate(cells):
+            if cell:
+                row.attributes[columns[x]] = typed_value(cell)
+                if len(figures[x]) < _UNIT_SAMPLE:
+                    figures[x].append(cell)
+        table.children.append(row)
+    units = [_unit(name, cells) for name, cells in zip(columns, figures, strict=True)]
+    if any(units):
+        table.attributes["units"] = units
     return table
+
+
+def _plain_rows(rows: Sequence[Sequence[Cell | str]]) -> Iterator[tuple[str, list[str]]]:
+    for row in rows:
+        cells = [" ".join(str(cell).split()) for cell in row[:MAX_COLUMNS]]
+        yield (CELL_SEPARATOR.join(cells) if any(cells) else ""), cells
+
+
+def _slot_row(row: _Row) -> tuple[str, list[str]]:
+    """Text of a row and its values by column; a cell over the whole width is no value."""
+    cells = [] if _full_width(row) else [slot.cell.text.strip() for slot in row]
+    return _row_text(row), cells
 
 
 def row_sentence(attributes: dict[str, Value]) -> str:
@@ -178,9 +203,10 @@ def _lay_out(rows: Sequence[Sequence[Cell | str]]) -> list[_Row]:
 
 
 def _full_width(row: _Row) -> str:
+    if len(row) < 2:
+        return ""
     cell = row[0].cell
-    covered = len(row) > 1 and all(slot.cell is cell for slot in row)
-    return cell.text.strip() if covered else ""
+    return cell.text.strip() if all(slot.cell is cell for slot in row) else ""
 
 
 def _count_header_rows(grid: list[_Row]) -> int:
@@ -249,41 +275,10 @@ def _row_text(row: _Row) -> str:
     return CELL_SEPARATOR.join(texts) if any(texts) else ""
 
 
-def _row_block(
-    row: _Row, columns: list[str], span: tuple[int, int] | None, page: int | None
-) -> Block:
-    attributes: dict[str, Value] = {}
-    if not _full_width(row):
-        for name, slot in zip(columns, row, strict=True):
-            if slot.cell.text.strip():
-                attributes[name] = typed_value(slot.cell.text)
-    return Block("Row", _row_text(row), attributes=attributes, span=span, page=page)
-
-
-def _units(grid: list[_Row], body: list[int], columns: list[str]) -> list[str]:
-    """Unit of each column: the one in its header's brackets, or the one all its figures carry."""
-    units = []
-    for x, name in enumerate(columns):
-        match = re.search(r"[(（]([^()（）\d]{1,16})[)）]\s*$", name)
-        if match:
-            units.append(match[1].strip())
-            continue
-        cells = [grid[y][x].cell.text for y in body if grid[y][x].cell.text.strip()]
-        found = {
-            quantity.unit if (quantity := parse_quantity(text)) else "" for text in cells[:200]
-        }
-        units.append(found.pop() if len(found) == 1 else "")
-    return units
-
-
-def mark_header(rows: Sequence[Sequence[Cell]], count: int) -> list[list[Cell]]:
-    """Mark the cells of the first ``count`` rows as header.
-
-    Example:
-        >>> mark_header([[Cell("a")], [Cell("1")]], 1)[0][0].header
-        True
-    """
-    return [
-        [replace(cell, header=True) for cell in row] if y < count else list(row)
-        for y, row in enumerate(rows)
-    ]
+def _unit(name: str, cells: Sequence[str]) -> str:
+    """Unit of a column: the one in its header's brackets, or the one all its figures carry."""
+    match = re.search(r"[(（]([^()（）\d]{1,16})[)）]\s*$", name)
+    if match:
+        return match[1].strip()
+    found = {quantity.unit if (quantity := parse_quantity(text)) else "" for text in cells}
+    return found.pop() if len(found) == 1 else ""

@@ -30,6 +30,7 @@ _CURRENCY = {
 }
 _CURRENCY |= {code: code for code in _CODES.split()}
 _CURRENCY["RMB"] = "CNY"
+_SIGNS = "|".join(sorted(map(re.escape, _CURRENCY), key=len, reverse=True))
 _SCALE = {
     "万": 1e4,
     "亿": 1e8,
@@ -44,10 +45,10 @@ _SCALE = {
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)"
 _NUMBER = re.compile(
     r"(?P<open>\()?(?P<sign>[+\-−–])?\s?"
-    rf"(?P<before>{'|'.join(sorted(map(re.escape, _CURRENCY), key=len, reverse=True))})?\s?"
+    rf"(?P<before>{_SIGNS})?\s?"
     rf"(?P<sign2>[+\-−–])?(?P<digits>{_DIGITS}(?:\.\d+)?|\.\d+)(?P<exp>[eE][+-]?\d{{1,3}})?"
     rf"\s?(?P<scale>{'|'.join(sorted(_SCALE, key=len, reverse=True))})?"
-    rf"\s?(?P<after>{'|'.join(sorted(map(re.escape, _CURRENCY), key=len, reverse=True))}|%|‰)?"
+    rf"\s?(?P<after>{_SIGNS}|%|‰)?"
     r"(?P<close>\))?"
 )
 _ISO = re.compile(
@@ -63,6 +64,12 @@ _MONTHS = {name[:3]: number for number, name in enumerate(_MONTH_NAMES.split(), 
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY_MONTH = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?\s{_MONTH},?\s(\d{{4}})", re.IGNORECASE)
 _MONTH_DAY = re.compile(rf"{_MONTH}\s(\d{{1,2}})(?:st|nd|rd|th)?,?\s(\d{{4}})", re.IGNORECASE)
+# Words that a figure or a date may start with.
+_STARTS = re.compile(
+    rf"{_MONTH}\s\d|(?:{_SIGNS})\s?[\d+\-]",
+    re.IGNORECASE,
+)
+_SHORTEST_DATE = len("2024年3月1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +104,13 @@ def typed_value(text: str) -> Value:
     plain = " ".join(text.split())
     if not plain or len(plain) > _MAX_LENGTH:
         return plain
-    if plain.lower() in ("true", "false"):
-        return plain.lower() == "true"
-    if not any(char.isdigit() for char in plain):
-        return plain
-    found = parse_date(plain)
+    # Most cells are plain words or plain integers: settle them before the patterns are tried.
+    first = plain[0]
+    if first.isalpha() and not _STARTS.match(plain):
+        return plain if plain.lower() not in ("true", "false") else plain.lower() == "true"
+    if plain.isascii() and plain.isdigit() and len(plain) <= 18:
+        return int(plain) if first != "0" or plain == "0" else plain
+    found = parse_date(plain) if len(plain) >= _SHORTEST_DATE else None
     if found is not None:
         return found
     quantity = parse_quantity(plain)
