@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from llama_index_semxpath.node_parser.build import build_tree as build_tree
     from llama_index_semxpath.node_parser.convert import from_llama as from_llama
     from llama_index_semxpath.node_parser.convert import to_llama as to_llama
+    from llama_index_semxpath.node_parser.exporting import export as export
     from llama_index_semxpath.node_parser.options import ParseOptions as ParseOptions
     from llama_index_semxpath.node_parser.registry import FORMATS as FORMATS
     from llama_index_semxpath.node_parser.registry import parse_bytes as parse_bytes
@@ -23,6 +24,7 @@ _LAZY = {
     "ParseOptions": "options",
     "SectionNodeParser": "base",
     "build_tree": "build",
+    "export": "exporting",
     "from_llama": "convert",
     "node_to_dict": "serialize",
     "parse_bytes": "registry",
@@ -36,6 +38,7 @@ __all__ = [
     "ParseOptions",
     "SectionNodeParser",
     "build_tree",
+    "export",
     "from_llama",
     "node_to_dict",
     "parse_bytes",

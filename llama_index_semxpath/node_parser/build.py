@@ -19,7 +19,9 @@ from llama_index_semxpath.tree.order import SEPARATOR, component
 #: Deepest nesting of nodes; what is nested deeper hangs on the node at this depth.
 MAX_DEPTH = 64
 _SPLIT = {"Paragraph": PROSE, "ListItem": PROSE, "Code": LINES}
-_CAPTION = re.compile(r"(?:table|tab\.|tbl\.|表格?)\s*[\dA-Z一二三四五六七八九十]", re.IGNORECASE)
+_CAPTION = re.compile(
+    r"(?:(?i:table|tab\.|tbl\.)\s*(?:\d|[A-Z]\b)|表格?\s*[\dA-Z一二三四五六七八九十])"
+)
 _LONGEST_CAPTION = 300
 # The same few components are asked for in every section of every document.
 _components: list[str] = []
@@ -233,7 +235,16 @@ def _bind_captions(blocks: Sequence[Block]) -> None:
             table.kind == "Table"
             and before.kind == "Paragraph"
             and "caption" not in table.attributes
-            and len(before.text) <= _LONGEST_CAPTION
-            and _CAPTION.match(before.text)
+            and is_caption_text(before.text)
         ):
             table.attributes["caption"] = before.text
+
+
+def is_caption_text(text: str) -> bool:
+    """Whether a paragraph reads like the caption of a table.
+
+    Example:
+        >>> is_caption_text("Table 4. Lots on hand"), is_caption_text("Tables are fine.")
+        (True, False)
+    """
+    return len(text) <= _LONGEST_CAPTION and _CAPTION.match(text) is not None

@@ -25,7 +25,7 @@ _LIST_TYPES = {"ul": False, "menu": False, "dir": False, "ol": True}
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:highlight|language|lang|brush:?|sourceCode|code)[- ]([\w+#.-]+)"
 )
-_NO_LANGUAGE = frozenset({"notranslate", "default", "none", "text", "plaintext", "source", "block"})
+_NO_LANGUAGE = frozenset({"notranslate", "default", "none", "source", "block"})
 _OBJECT = re.compile(r"(?:^|\s)sig(?:\s|$)")
 _SPACE_RUN = re.compile(r"[ \t\r\n\f]+")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
@@ -504,7 +504,7 @@ def _language(pre: Element) -> str:
         if element is None:
             continue
         if match := _LANGUAGE.search(element.get("class") or ""):
-            language = str(match[1]).lower()
+            language = str(match[1])
             if language not in _NO_LANGUAGE:
                 return language
     return ""

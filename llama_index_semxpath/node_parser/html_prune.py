@@ -147,6 +147,13 @@ def page_attributes(root: Element) -> dict[str, Value]:
     for meta in root.iterfind(".//head/meta"):
         name = (meta.get("name") or "").strip().lower()
         content = " ".join((meta.get("content") or "").split())
-        if name and content and not _TECHNICAL.fullmatch(name):
-            found.setdefault(name, typed_value(content))
+        if not name or not content or _TECHNICAL.fullmatch(name):
+            continue
+        value = content if meta.get("data-type") == "text" else typed_value(content)
+        before = found.get(name)
+        if before is None:
+            found[name] = value
+        elif name != "title":
+            # A name that is said several times holds a list, as keywords and authors do.
+            found[name] = [*(before if isinstance(before, list) else [str(before)]), content]
     return found

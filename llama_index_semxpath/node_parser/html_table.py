@@ -44,7 +44,9 @@ def table_blocks(table: Element) -> list[Block]:
     kept = [place for place, row in enumerate(grid) if any(cell.text for cell in row)]
     if not kept:
         return [Block("Paragraph", caption)] if caption else []
-    block = table_block([grid[place] for place in kept], caption=caption)
+    told = table.get("data-header-rows") or ""
+    header_rows = int(told) if told.isdigit() and len(told) < 4 else None
+    block = table_block([grid[y] for y in kept], caption=caption, header_rows=header_rows)
     _add_links(block, [rows[place] for place in kept])
     caption = str(block.attributes.get("caption", ""))
     return [Block("Paragraph", caption), block] if caption else [block]

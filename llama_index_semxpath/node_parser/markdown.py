@@ -258,7 +258,7 @@ class _Walker:
 
     def _end_paragraph(self, _: object = None) -> None:
         inline = self._take()
-        if not inline.parts:
+        if not inline.parts and not inline.images:
             return
         span = self._span()
         tex = "".join(inline.parts)
@@ -288,7 +288,8 @@ class _Walker:
     def _end_heading(self, level: str) -> None:
         inline = self._take()
         text, attributes = inline.text.replace("\n", " "), inline.attributes
-        if match := _ANCHOR.search(text):
+        match = _ANCHOR.search(text)
+        if match and _says_anchor(self._source_text(), match[0].strip()):
             text, self._anchor = text[: match.start()], match[1]
         if self._anchor:
             attributes["anchor"] = self._anchor
@@ -310,7 +311,6 @@ class _Walker:
             # to what is shown.
             close = re.match(r"[`~]+", raw)
             text = f"{fence[0].rstrip()}\n{text}\n{close[0] if close else ''}"
-            attributes["fenced"] = True
         if text.strip():
             self._place([Block("Code", text, None, [], attributes, self._span())])
 
@@ -417,3 +417,9 @@ class _Walker:
     def _source_text(self) -> str:
         start, end = self._offsets.local(self._start), self._offsets.local(self._end)
         return self._source[start:end]
+
+
+def _says_anchor(source: str, anchor: str) -> bool:
+    """Whether a heading ends in ``{#id}`` itself, not in an escaped form of it."""
+    bare = source.rstrip("# \t\r\n=-")
+    return bare.endswith(anchor) and not bare.endswith("\\" + anchor)
