@@ -34,7 +34,8 @@ def total(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
     numbers = item_numbers(evaluator.table, value, np.arange(len(value.rows)))
     if value.owner is None:
         return Numbers(np.array([numbers.sum()]))
-    return Numbers(np.bincount(value.owner, weights=numbers, minlength=len(context)))
+    totals = np.bincount(value.owner, weights=numbers, minlength=len(context))
+    return Numbers(totals.astype(np.float64))
 
 
 def combine(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
@@ -46,9 +47,7 @@ def combine(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
         if isinstance(value, Listed):
             numbers = [to_numbers(evaluator.table, item, 1)[0] for item in value.values]
             return Numbers(np.array([_reduced(expr.name, np.array(numbers))]))
-        values = [value]
-    else:
-        values = [_part(evaluator, arg, context) for arg in expr.args]
+    values = [evaluator.value(arg, context) for arg in expr.args]
     if any(isinstance(value, Dates) for value in values):
         dates = [evaluator.dates(value, len(context)) for value in values]
         figures = _across(expr.name, [date.values for date in dates])
@@ -59,11 +58,6 @@ def combine(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
     conditions = all(isinstance(value, Booleans | Scores) for value in values)
     graded = any(isinstance(value, Scores) for value in values)
     return Scores(figures) if conditions or graded else Numbers(figures)
-
-
-def _part(evaluator: Evaluator, arg: ast.Expr, context: Context) -> Value:
-    """An argument; a path among conditions stands for its value where it is an attribute."""
-    return evaluator.value(arg, context)
 
 
 def _across(name: str, figures: list[Floats]) -> Floats:
@@ -140,10 +134,7 @@ def evidence(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
     """
     path = expr.args[0]
     nodes, grader = _without_last_filter(path)
-    if nodes is None:
-        found = evaluator.value(path, context)
-    else:
-        found = evaluator.value(nodes, context)
+    found = evaluator.value(path if nodes is None else nodes, context)
     if not isinstance(found, NodeSet):
         evaluator.fail(f"{expr.name}() takes a path to nodes", path)
     assert isinstance(found, NodeSet)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from llama_index_semxpath.engines.sets import (
     PAIR_LIMIT,
@@ -26,6 +28,7 @@ from llama_index_semxpath.tree.columns import Mask, Rows
 from llama_index_semxpath.tree.table import TreeTable
 
 Pairs = tuple[Longs, Rows]
+Ints = npt.NDArray[np.integer[Any]]
 _EMPTY: Rows = np.empty(0, dtype=np.int32)
 #: Axes whose positions count away from the context node, against document order.
 REVERSE = {"ancestor", "ancestor-or-self", "preceding", "preceding-sibling", "parent"}
@@ -77,7 +80,7 @@ def step_set(table: TreeTable, axis: str, rows: Rows, test: NodeTest) -> Rows:
 # -- pairs ------------------------------------------------------------------------------------
 
 
-def _guarded(starts: Longs, stops: Longs) -> tuple[Longs, Longs]:
+def _guarded(starts: Ints, stops: Ints) -> tuple[Longs, Longs]:
     total = int(np.maximum(stops.astype(np.int64) - starts, 0).sum())
     if total > PAIR_LIMIT and len(starts) > 1:
         raise TooWideError
@@ -189,7 +192,7 @@ def _preceding_sibling(table: TreeTable, rows: Rows, test: NodeTest) -> Pairs:
     return item, table.child_lists[0][_mirrored(item, index, start, place)]
 
 
-def _mirrored(item: Longs, index: Longs, starts: Rows, stops: Rows) -> Longs:
+def _mirrored(item: Longs, index: Longs, starts: Ints, stops: Ints) -> Longs:
     """The same ranges, each walked backwards."""
     return (starts.astype(np.int64) + stops - 1)[item] - index
 

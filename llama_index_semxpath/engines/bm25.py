@@ -1,4 +1,4 @@
-"""Keyword relevance: BM25 (Robertson and Zaragoza, 2009) as a share of what the words could give."""
+"""Keyword relevance: BM25 (Robertson and Zaragoza, 2009) as a share of what could be had."""
 
 from __future__ import annotations
 

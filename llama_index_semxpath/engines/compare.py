@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from llama_index_semxpath.engines.sets import Longs, NodeSet, ValueSet, expand, group_starts
+from llama_index_semxpath.engines.sets import NodeSet, ValueSet, expand, group_starts
 from llama_index_semxpath.engines.values import (
     Booleans,
     Dates,
@@ -60,7 +60,7 @@ class Block:
     data: Floats | Strings
     owner: Rows | None
 
-    def at(self, places: Longs) -> Block:
+    def at(self, places: Any) -> Block:
         """The values at some places (a single value serves every place)."""
         if isinstance(self.data, Strings):
             codes = self.data.codes
@@ -103,8 +103,8 @@ def _compare_set(table: TreeTable, op: str, found: Value, other: Value, count: i
         truth = exists(found, count)
         if op not in ("=", "!="):
             return _elementwise(op, _scalar_block(Booleans(truth)), _scalar_block(other))
-        result: Mask = OPERATORS[op](truth, other.values)
-        return result
+        fits: Mask = OPERATORS[op](truth, other.values)
+        return fits
     assert isinstance(found, NodeSet | ValueSet)
     scalar = _scalar_block(other)
     result = np.zeros(1 if found.owner is None and _length(scalar) == 1 else count, np.bool_)
@@ -167,11 +167,12 @@ def _ranged(op: str, ao: Rows, av: Floats, bo: Rows, bv: Floats, width: int) -> 
     if op == "!=":
         # NaN differs from everything; else all values must be one and the same to fail.
         same = (alow == ahigh) & (blow == bhigh) & (alow == blow)
-        return both & (~same | anan | bnan)
+        differs: Mask = both & (~same | anan | bnan)
+        return differs
+    ends = (alow, bhigh) if op in ("<", "<=") else (ahigh, blow)
     with np.errstate(invalid="ignore"):
-        fits = OPERATORS[op](*((alow, bhigh) if op in ("<", "<=") else (ahigh, blow)))
-    found: Mask = both & fits
-    return found
+        fits: Mask = both & OPERATORS[op](*ends)
+    return fits
 
 
 def _bounds(owner: Rows, values: Floats, width: int) -> tuple[Floats, Floats, Mask, Mask]:

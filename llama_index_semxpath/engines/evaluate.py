@@ -212,7 +212,7 @@ class Evaluator:
             return self.grader.meaning(self.value(expr.left, context), phrase, len(context), expr)
         left, right = self.value(expr.left, context), self.value(expr.right, context)
         if op == "|":
-            return self.walker.union(left, right, expr)
+            return self.walker.union(left, right, expr, len(context))
         if op == "in":
             return Booleans(compare(self.table, "=", left, right, len(context)))
         if op in _COMPARISONS:
@@ -245,9 +245,9 @@ class Evaluator:
         self, expr: ast.Expr, context: Context, places: Any, *, settled: bool
     ) -> Booleans | Scores:
         """A condition asked only where it still matters."""
-        inner = (
-            self.truth(expr, context.take(places)) if len(places) else Booleans(np.zeros(0, bool))
-        )
+        inner: Value = Booleans(np.zeros(0, dtype=np.bool_))
+        if len(places):
+            inner = self.truth(expr, context.take(places))
         if isinstance(inner, Scores):
             scores = np.full(len(context), float(settled))
             scores[places] = inner.values

@@ -191,9 +191,8 @@ def _pairwise(
         own = first.texts()[0]
         return second.map(lambda text: function(own, text), dtype)
     width = len(second.vocab)
-    pairs, back = np.unique(
-        first.codes.astype(np.int64) * width + second.codes, return_inverse=True
-    )
+    keys = first.codes.astype(np.int64) * width + second.codes
+    pairs, back = np.unique(keys, return_inverse=True)
     table = np.empty(len(pairs), dtype=dtype)
     for place, pair in enumerate(pairs.tolist()):
         table[place] = function(first.vocab[pair // width], second.vocab[pair % width])
@@ -263,10 +262,15 @@ def _substring(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
             stop = start + np.floor(_number(evaluator, expr, context, 2) + 0.5)
     else:
         stop = np.full(1, np.inf)
-    count = max(len(strings.codes), len(start), len(stop))
+    count = _width(len(strings.codes), len(start), len(stop))
     texts = strings.texts() if len(strings.codes) == count else strings.texts() * count
     starts, stops = (np.broadcast_to(bound, count).tolist() for bound in (start, stop))
     return Strings.of([_cut(*row) for row in zip(texts, starts, stops, strict=True)])
+
+
+def _width(*lengths: int) -> int:
+    """Common length of arrays of which those of length 1 stand for all contexts."""
+    return next((length for length in lengths if length != 1), 1)
 
 
 def _cut(text: str, start: float, stop: float) -> str:
@@ -298,7 +302,7 @@ def _translate(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
         table = _translation(source.texts()[0], target.texts()[0])
         return Strings.of(strings.map(lambda text: text.translate(table), object).tolist())
     maps = _pairwise(source, target, _translation, object)
-    count = max(len(strings.codes), len(maps))
+    count = _width(len(strings.codes), len(maps))
     texts = strings.texts() if len(strings.codes) == count else strings.texts() * count
     tables = maps.tolist() if len(maps) == count else maps.tolist() * count
     return Strings.of([text.translate(table) for text, table in zip(texts, tables, strict=True)])

@@ -1,4 +1,4 @@
-"""Grades nodes for ``=~`` and ``bm25()``: each phrase once a node, through the dataset's scorers."""
+"""Grades nodes for ``=~`` and ``bm25()``: each phrase once a node, by the dataset's scorers."""
 
 from __future__ import annotations
 

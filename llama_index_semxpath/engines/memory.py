@@ -104,6 +104,38 @@ class MemoryEngine:
         result.trace = recorder.traced
         return result.head(top_k)
 
+    def evaluate(
+        self,
+        expr: ast.Expr,
+        rows: Rows,
+        *,
+        query: str,
+        params: Mapping[str, Any] | None = None,
+        visible: Mask | None = None,
+        trace: bool = False,
+    ) -> Evaluation:
+        """The rest of a query whose first part another engine has run.
+
+        Args:
+            expr: A checked, relative path, walked from ``rows`` as one node set.
+            rows: Rows of the whole table; those hidden from the reader are left out.
+            query: The query text, for errors and the plan.
+            params: Values of ``$name``.
+            visible: See :meth:`Engine.run`.
+            trace: See :meth:`Engine.run`.
+        """
+        table = self._table(visible)
+        if table.base_rows is not None:
+            rows = np.flatnonzero(np.isin(table.base_rows, rows)).astype(np.int32)
+        plan, steps = make_plan(query, expr, [], table, self._physical())
+        recorder = Recorder(steps, tracing=trace)
+        evaluator = Evaluator(self.dataset, table, params or {}, query, recorder)
+        start = NodeSet(np.unique(rows).astype(np.int32))
+        value = evaluator.walker.walk(expr, start) if isinstance(expr, ast.Path) else start
+        result = self._result(value, evaluator, plan, is_graded(expr))
+        result.trace = recorder.traced
+        return result
+
     def explain(
         self,
         query: str,
@@ -134,16 +166,18 @@ class MemoryEngine:
             capabilities=capabilities(self.dataset),
         )
         expr, rules = rewrite(checked.expr)
+        plan, steps = make_plan(query, expr, rules, table, self._physical())
+        if visible is not None:
+            plan.access = (len(table) - 1, len(self.dataset.table) - 1)
+        return expr, plan, steps
+
+    def _physical(self) -> Physical:
         scorer = self.dataset.scorer
-        physical = Physical(
+        return Physical(
             self.dataset.exact_limit,
             scorer is not None and type(scorer).search is not Scorer.search,
             scorer.name if scorer is not None else "",
         )
-        plan, steps = make_plan(query, expr, rules, table, physical)
-        if visible is not None:
-            plan.access = (len(table) - 1, len(self.dataset.table) - 1)
-        return expr, plan, steps
 
     def _table(self, visible: Mask | None) -> TreeTable:
         """The tree as the reader sees it; recent readers' trees are kept."""

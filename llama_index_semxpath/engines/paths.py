@@ -46,8 +46,11 @@ class PathWalker:
 
     def path(self, path: ast.Path, context: Context) -> NodeSet | ValueSet:
         """The nodes or values that a path selects in every context."""
+        return self.walk(path, self._start(path, context))
+
+    def walk(self, path: ast.Path, found: NodeSet | ValueSet) -> NodeSet | ValueSet:
+        """The steps of a path from given nodes."""
         steps = self.fused(path.steps)
-        found = self._start(path, context)
         skip = False
         for place, step in enumerate(steps):
             if skip:
@@ -56,13 +59,11 @@ class PathWalker:
             following = steps[place + 1] if place + 1 < len(steps) else None
             began = time.perf_counter()
             # `//X[2]` counts among the children of each parent, with no list of all parents.
-            if _is_plain(step) and following is not None and following.axis == "child":
-                if following.test.type != "text":
-                    step, skip = following, True
-                    found = self._children_below(found, step, len(context))
-                    self._record(step, found, began)
-                    continue
-            found = self.step(found, step, len(context))
+            if _is_plain(step) and following is not None and _is_child(following):
+                step, skip = following, True
+                found = self._children_below(found, step)
+            else:
+                found = self.step(found, step)
             self._record(step, found, began)
         return found
 
@@ -81,7 +82,7 @@ class PathWalker:
         assert isinstance(found, NodeSet | ValueSet)
         for part in path.filters:
             began = time.perf_counter()
-            found = self._whole(found, part, len(context))
+            found = self._whole(found, part)
             self._record(part, found, began)
         if isinstance(found, NodeSet) and path.steps:
             return found.in_document_order(len(self.table))
@@ -133,20 +134,19 @@ class PathWalker:
 
     # -- steps --------------------------------------------------------------------------------
 
-    def step(self, found: NodeSet | ValueSet, step: ast.Step, count: int) -> NodeSet | ValueSet:
+    def step(self, found: NodeSet | ValueSet, step: ast.Step) -> NodeSet | ValueSet:
         """One step from every node of a set.
 
         Args:
             found: The nodes to step from.
             step: Axis, test and filters.
-            count: Number of contexts that ``found`` belongs to.
         """
         if isinstance(found, ValueSet):
-            return self._from_values(found, step, count)
+            return self._from_values(found, step)
         if step.axis == "attribute":
-            return self._attributes(found, step, count)
+            return self._attributes(found, step)
         if step.test.type == "text":
-            return self._own_texts(found, step, count)
+            return self._own_texts(found, step)
         if step.axis == "version":
             raise self.evaluator.lacks(
                 "this index keeps no versions", step.span[0], "versions exist in agent memory"
@@ -163,7 +163,7 @@ class PathWalker:
                 self._record(part, reached, began)
             return reached
         if step.axis == "child":
-            return self._by_parent(self._split(found, lambda p: self._reach(p, step)), step, count)
+            return self._by_parent(self._split(found, lambda p: self._reach(p, step)), step)
         return self._split(found, lambda part: self._by_item(part, step))
 
     def _split(self, found: NodeSet, action: Callable[[NodeSet], NodeSet]) -> NodeSet:
@@ -177,10 +177,9 @@ class PathWalker:
         first = np.arange(len(found.rows)) < half
         parts = [self._split(found.keep(mask), action) for mask in (first, ~first)]
         merged = unique_pairs(_joined(parts), len(self.table))
-        if merged.owner is not None and len(merged.rows) > 2 * PAIR_LIMIT:
-            if merged.owner[0] != merged.owner[-1]:
-                # Several contexts share the result: the predicate above gives fewer at a time.
-                raise TooWideError
+        if len(merged.rows) > 2 * PAIR_LIMIT and not _one_owner(merged):
+            # Several contexts share the result: the predicate above gives fewer at a time.
+            raise TooWideError
         return merged
 
     def _reach(self, found: NodeSet, step: ast.Step) -> NodeSet:
@@ -208,14 +207,14 @@ class PathWalker:
         reach = np.maximum.accumulate(ends)
         return found.keep(np.concatenate([[True], keys[1:] >= reach[:-1]]).astype(np.bool_))
 
-    def _children_below(self, found: NodeSet | ValueSet, step: ast.Step, count: int) -> NodeSet:
+    def _children_below(self, found: NodeSet | ValueSet, step: ast.Step) -> NodeSet:
         if isinstance(found, ValueSet):
             return NodeSet(_NOTHING, None if found.owner is None else _NOTHING)
         below = replace(step, axis="descendant", filters=())
         reached = self._split(found, lambda part: self._reach(part, below))
-        return self._by_parent(reached, step, count)
+        return self._by_parent(reached, step)
 
-    def _by_parent(self, reached: NodeSet, step: ast.Step, count: int) -> NodeSet:
+    def _by_parent(self, reached: NodeSet, step: ast.Step) -> NodeSet:
         """Filters whose positions count among the children of one parent."""
         parent = self.table.parent[reached.rows]
         if self.table.orphan is not None:
@@ -335,7 +334,7 @@ class PathWalker:
             rows, back = found.rows, None
         else:
             rows, back = np.unique(found.rows, return_inverse=True)
-        outcome = None
+        outcome: tuple[Mask, Floats | None] | None = None
         if origin is not None and step is not None:
             outcome = evaluator.grader.searched(evaluator, part.expr, rows, origin, step)
         if outcome is None:
@@ -349,7 +348,7 @@ class PathWalker:
             scores = None if scores is None else scores[back]
         return _scaled(found, scores).keep(mask), mask
 
-    def _whole(self, found: NodeSet | ValueSet, part: ast.Filter, count: int) -> NodeSet | ValueSet:
+    def _whole(self, found: NodeSet | ValueSet, part: ast.Filter) -> NodeSet | ValueSet:
         """A filter after parentheses: positions count over the whole set of a context."""
         if isinstance(found, ValueSet):
             return self._filter_values(found, part)
@@ -370,7 +369,7 @@ class PathWalker:
 
     # -- attributes and texts -----------------------------------------------------------------
 
-    def _attributes(self, found: NodeSet, step: ast.Step, count: int) -> ValueSet:
+    def _attributes(self, found: NodeSet, step: ast.Step) -> ValueSet:
         if step.test.type == "name":
             names = [step.test.name] if step.test.name in self.table.columns else []
         elif step.test.type in ("any-name", "any-node"):
@@ -401,11 +400,11 @@ class PathWalker:
                 values, node = self._filter_value_groups(values, node, part)
         return values
 
-    def _own_texts(self, found: NodeSet, step: ast.Step, count: int) -> ValueSet:
+    def _own_texts(self, found: NodeSet, step: ast.Step) -> ValueSet:
         """``text()`` is a node's own text: there are no text nodes below it."""
         if step.axis in ("descendant", "descendant-or-self"):
             below = replace(step, axis="descendant-or-self", test=ast.Test("any-node"), filters=())
-            reached = self.step(found, below, count)
+            reached = self.step(found, below)
             assert isinstance(reached, NodeSet)
             found = reached
         elif step.axis not in ("child", "self"):
@@ -456,7 +455,7 @@ class PathWalker:
                 scores[places] *= grades
         return replace(values, scores=scores if graded else None).keep(mask), group[mask]
 
-    def _from_values(self, values: ValueSet, step: ast.Step, count: int) -> NodeSet | ValueSet:
+    def _from_values(self, values: ValueSet, step: ast.Step) -> NodeSet | ValueSet:
         """A step from attributes: only to themselves and up."""
         if step.axis == "self" and step.test.type == "any-node":
             for part in step.filters:
@@ -465,37 +464,34 @@ class PathWalker:
         owners = unique_pairs(NodeSet(values.rows, values.owner, values.scores), len(self.table))
         upward = {"parent": "self", "ancestor": "ancestor-or-self"}.get(step.axis)
         if upward == "self":
-            return self.step(owners, replace(step, axis="self"), count)
+            return self.step(owners, replace(step, axis="self"))
         if upward == "ancestor-or-self":
-            return self.step(owners, replace(step, axis="ancestor-or-self"), count)
+            return self.step(owners, replace(step, axis="ancestor-or-self"))
         empty = np.zeros(len(owners.rows), dtype=np.bool_)
         return owners.keep(empty)
 
     # -- union --------------------------------------------------------------------------------
 
-    def union(self, left: Value, right: Value, expr: ast.Expr) -> NodeSet | ValueSet:
-        """``left | right``."""
-        if not isinstance(left, NodeSet | ValueSet) or not isinstance(right, NodeSet | ValueSet):
-            self.evaluator.fail("only nodes can be united", expr)
-        assert isinstance(left, NodeSet | ValueSet)
-        assert isinstance(right, NodeSet | ValueSet)
-        left, right = _same_owners(left, right)
-        if isinstance(left, NodeSet) and isinstance(right, NodeSet):
-            parts = [left, right]
-            if left.scores is not None or right.scores is not None:
-                parts = [_scaled(part, np.ones(len(part.rows))) for part in parts]
-            joined = replace(_joined(parts), sequence=False)
-            return unique_pairs(joined, len(self.table))
-        if isinstance(left, ValueSet) and isinstance(right, ValueSet):
-            return _united_values(left, right, len(self.table))
-        for side, other in ((left, right), (right, left)):
-            if not len(side.rows):
-                return other
+    def union(self, left: Value, right: Value, expr: ast.Expr, count: int) -> NodeSet | ValueSet:
+        """``left | right`` in every of ``count`` contexts."""
+        if isinstance(left, NodeSet | ValueSet) and isinstance(right, NodeSet | ValueSet):
+            a, b = _same_owners(left, right, count)
+            if isinstance(a, NodeSet) and isinstance(b, NodeSet):
+                joined = replace(_joined([a, b]), sequence=False)
+                return unique_pairs(joined, len(self.table))
+            if isinstance(a, ValueSet) and isinstance(b, ValueSet):
+                return _united_values(a, b, len(self.table))
+            if not len(a.rows) or not len(b.rows):
+                return a if len(a.rows) else b
         self.evaluator.fail("nodes and attributes cannot be united", expr)
         raise AssertionError
 
     def _record(self, part: ast.Step | ast.Filter, found: NodeSet | ValueSet, began: float) -> None:
         self.evaluator.recorder.ran(part, len(found.rows), (time.perf_counter() - began) * 1000)
+
+
+def _is_child(step: ast.Step) -> bool:
+    return step.axis == "child" and step.test.type != "text"
 
 
 def _is_plain(step: ast.Step) -> bool:
@@ -535,23 +531,28 @@ def _joined(parts: Sequence[NodeSet]) -> NodeSet:
     )
 
 
-def _same_owners(left: Any, right: Any) -> tuple[Any, Any]:
+def _same_owners(
+    left: NodeSet | ValueSet, right: NodeSet | ValueSet, count: int
+) -> tuple[NodeSet | ValueSet, NodeSet | ValueSet]:
     """Both sets by context, where one of them is."""
     if (left.owner is None) == (right.owner is None):
         return left, right
-    fixed, varying = (left, right) if left.owner is None else (right, left)
-    # The set of every context joins each context that is asked about.
-    contexts = np.arange(int(varying.owner[-1]) + 1 if len(varying.owner) else 1, dtype=np.int32)
-    places = np.tile(np.arange(len(fixed.rows)), len(contexts))
-    spread = replace(
-        fixed,
-        rows=fixed.rows[places],
-        owner=np.repeat(contexts, len(fixed.rows)).astype(np.int32),
-        scores=None if fixed.scores is None else fixed.scores[places],
-    )
-    if isinstance(spread, ValueSet) and spread.which is not None:
-        spread = replace(spread, which=spread.which[places])
-    return (spread, right) if left.owner is None else (left, spread)
+    if left.owner is None:
+        return _spread(left, count), right
+    return left, _spread(right, count)
+
+
+def _spread(found: NodeSet | ValueSet, count: int) -> NodeSet | ValueSet:
+    """The set of every context, given to each of ``count``."""
+    if count * len(found.rows) > PAIR_LIMIT and count > 1:
+        raise TooWideError
+    places = np.tile(np.arange(len(found.rows)), count)
+    owner = np.repeat(np.arange(count), len(found.rows)).astype(np.int32)
+    scores = None if found.scores is None else found.scores[places]
+    if isinstance(found, NodeSet):
+        return NodeSet(found.rows[places], owner, scores)
+    which = None if found.which is None else found.which[places]
+    return ValueSet(found.rows[places], owner, found.columns, which, scores)
 
 
 def _united_values(left: ValueSet, right: ValueSet, size: int) -> ValueSet:

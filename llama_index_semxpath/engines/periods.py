@@ -22,7 +22,7 @@ def shift_dates(dates: Dates, period: Period, sign: int) -> Dates:
 
     Example:
         >>> day = Dates(np.array([epoch(dt.date(2026, 3, 31))]), date_only=True)
-        >>> shift_dates(day, Period(1, "mo"), -1).values[0] == epoch(dt.date(2026, 2, 28))
+        >>> float(shift_dates(day, Period(1, "mo"), -1).values[0]) == epoch(dt.date(2026, 2, 28))
         True
     """
     if period.unit in _SECONDS:

@@ -76,7 +76,9 @@ class Recorder:
             for side in shown
         ]
         self.traced.steps.append(
-            TraceStep(filter_text(part), threshold, *lists, len(sides[0]), len(sides[1]))
+            TraceStep(
+                filter_text(part), threshold, lists[0], lists[1], len(sides[0]), len(sides[1])
+            )
         )
 
 

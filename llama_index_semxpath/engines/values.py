@@ -203,7 +203,8 @@ def to_booleans(table: TreeTable, value: Value, count: int) -> Mask:
     if isinstance(value, Dates):
         return ~np.isnan(value.values)
     if isinstance(value, Numbers | Scores):
-        return (value.values != 0) & ~np.isnan(value.values)
+        nonzero: Mask = (value.values != 0) & ~np.isnan(value.values)
+        return nonzero
     if isinstance(value, Listed):
         return np.array([bool(value.values)])
     return np.array([True])
@@ -242,9 +243,9 @@ def to_strings(table: TreeTable, value: Value, count: int) -> Strings:
         places = first_places(value, count)
         some = places >= 0
         strings = item_strings(table, value, places[some])
-        codes = np.full(len(places), len(strings.vocab), dtype=np.int32)
-        codes[some] = strings.codes
-        return Strings(codes, [*strings.vocab, ""])
+        numbered: Rows = np.full(len(places), len(strings.vocab), dtype=np.int32)
+        numbered[some] = strings.codes
+        return Strings(numbered, [*strings.vocab, ""])
     if isinstance(value, Listed):
         texts = [to_strings(table, item, 1).texts()[0] for item in value.values]
         return Strings.of([" ".join(texts)])

@@ -56,6 +56,7 @@ class StoredTexts:
         self.texts = texts
 
     def __call__(self, rows: Rows) -> list[str]:
+        """Own texts of rows."""
         texts = self.texts
         return [texts[row] for row in rows.tolist()]
 
@@ -151,12 +152,14 @@ class JoinedTexts:
             source, offset = table.texts, -shift
             # Flat, so that a corpus changed a thousand times is not a thousand sources deep.
             while isinstance(source, SlicedTexts):
-                source, offset = source.source, offset + source.offset
+                offset += source.offset
+                source = source.source
             self.parts.append((source, offset))
             starts.append(shift + 1)
         self.starts = np.array(starts, dtype=np.int32)
 
     def __call__(self, rows: Rows) -> list[str]:
+        """Own texts of rows."""
         part_of = np.searchsorted(self.starts, rows, side="right") - 1
         found = [""] * len(rows)
         for part in np.unique(part_of).tolist():
@@ -181,6 +184,7 @@ class SlicedTexts:
         self.offset = offset
 
     def __call__(self, rows: Rows) -> list[str]:
+        """Own texts of rows."""
         return self.source(rows + np.int32(self.offset))
 
 
@@ -242,9 +246,8 @@ def replace_documents(
     for start, stop in zip(starts, [*starts[1:], len(table)], strict=True):
         key = "" if table.orders is None else table.orders[start]
         before = [part for part in incoming if key and _first_key(part) < key]
-        leaves = (
-            table.docs[table.doc[start]] if table.doc[start] >= 0 else table.ids[start]
-        ) in gone
+        doc = int(table.doc[start])
+        leaves = (table.docs[doc] if doc >= 0 else table.ids[start]) in gone
         if before or leaves:
             if run < start:
                 pieces.append(slice_table(table, run, start))

@@ -1,7 +1,7 @@
 """The corpus as one tree in numpy columns, in document order: a subtree is a range of rows.
 
 Row 0 is XPath's root; its children are the documents in the order added, then the entities of the
-property graph. For a node at ``row`` the descendants are ``row + 1 … end[row] - 1``: the pre-order /
+property graph. The descendants of ``row`` are ``row + 1 … end[row] - 1``: the pre-order and
 subtree-size encoding of Grust et al., "Accelerating XPath evaluation in any RDBMS", TODS 2004.
 """
 
@@ -155,7 +155,8 @@ class TreeTable:
     @property
     def size(self) -> Rows:
         """Nodes in each subtree, the node itself included."""
-        return self.end - np.arange(len(self), dtype=np.int32)
+        sizes: Rows = np.subtract(self.end, np.arange(len(self)), dtype=np.int32)
+        return sizes
 
     @property
     def nbytes(self) -> int:
@@ -196,7 +197,7 @@ class TreeTable:
 
     def kind_name(self, row: int) -> str:
         """Kind of a row."""
-        return self.kinds[self.kind[row]]
+        return self.kinds[int(self.kind[row])]
 
     # -- structure ----------------------------------------------------------------------------
 

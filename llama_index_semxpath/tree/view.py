@@ -15,7 +15,7 @@ class _View(TreeTable):
     base: TreeTable
 
     @property
-    def _pairs(self) -> dict[str, tuple[Rows, Rows]]:  # type: ignore[override]
+    def _pairs(self) -> dict[str, tuple[Rows, Rows]]:
         assert self.base_rows is not None
         place = np.full(len(self.base), -1, dtype=np.int32)
         place[self.base_rows] = np.arange(len(self.base_rows), dtype=np.int32)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -103,7 +104,7 @@ class _Planner:
         self, step: ast.Step, incoming: float, before: str, path: ast.Path, place: int
     ) -> tuple[PlanStep, float]:
         bare = ast.Step(step.axis, step.test, (), step.repeat, step.explicit)
-        start = "root" if path.start == "root" and place == 0 else None
+        start: Literal["root"] | None = "root" if path.start == "root" and place == 0 else None
         text = (
             to_text(ast.Path(start, (), (bare,)))
             if start or place == 0
