@@ -219,7 +219,7 @@ class SemXPathIndex:
             UnknownDocumentError: The store does not hold the document.
         """
         self.catalog.document(doc)
-        with self.writer.turn(), self.catalog.write() as writer:
+        with self.writer.turn(), self.writer.transaction() as writer:
             writer.replace_entities(doc, entities)
 
     def recover(self) -> int:

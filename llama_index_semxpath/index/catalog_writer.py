@@ -55,6 +55,11 @@ class CatalogWriter:
         self._connection = connection
         self._version: int | None = None
 
+    @property
+    def changed(self) -> bool:
+        """Whether anything was written that readers or projections can tell."""
+        return self._version is not None
+
     def put_document(
         self,
         nodes: Sequence[TreeNode] | Sequence[PreparedNode],

@@ -64,8 +64,14 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A connection whose statements take effect together, or not at all."""
+        """A connection whose statements take effect together, or not at all.
+
+        A write within a write belongs to the outer one.
+        """
         with self.translate(), self._lock:
+            if self._writer.in_transaction:
+                yield self._writer
+                return
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer

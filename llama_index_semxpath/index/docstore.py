@@ -22,6 +22,8 @@ _HASH = "docstore-hash:"
 class CatalogDocumentStore(BaseDocumentStore):
     """Nodes of the catalog under their ids, for AutoMerging and recursive retrievers and pipelines.
 
+    The text of a section, list or table here is that of all that is below it.
+
     Args:
         index: The store.
         principal: Labels of who reads; ``None`` carries none.
@@ -30,7 +32,7 @@ class CatalogDocumentStore(BaseDocumentStore):
     def __init__(self, index: SemXPathIndex, *, principal: Principal = None) -> None:
         self._index = index
         self._principal = principal
-        self._nodes = LlamaNodes(index, principal)
+        self._nodes = LlamaNodes(index, principal, whole=True)
 
     @property
     def docs(self) -> dict[str, BaseNode]:

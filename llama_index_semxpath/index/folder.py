@@ -200,8 +200,7 @@ class _Run:
             return None
         nodes = parse_bytes(data, file.path.name, doc_id=file.doc, options=self._options)
         self._extra.apply(nodes[0], file.path)
-        prepare_nodes(nodes)
-        return TreeSource(nodes, source)
+        return TreeSource(nodes, source, prepare_nodes(nodes))
 
     def _stat(self, file: FoundFile) -> tuple[int, int]:
         try:

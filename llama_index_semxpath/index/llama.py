@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +87,15 @@ class LlamaNodes:
     Args:
         index: The store.
         principal: Labels of who asks.
+        whole: Whether the text of a node is that of its whole subtree, as a retriever that merges
+            upward wants it of a parent; else a node has its own text only.
     """
 
-    def __init__(self, index: SemXPathIndex, principal: Principal = None) -> None:
+    def __init__(
+        self, index: SemXPathIndex, principal: Principal = None, *, whole: bool = False
+    ) -> None:
         self._index = index
+        self._whole = whole
         self._principal = principal_labels(principal)
         self._lock = threading.Lock()
         self._documents: OrderedDict[tuple[str, int], dict[str, BaseNode]] = OrderedDict()
@@ -126,8 +131,26 @@ class LlamaNodes:
             nodes[0] = replace(root, attributes={})
             # A node whose parent is hidden hangs on the document; its real place is not shown.
             nodes = [_hung(node, doc) for node in nodes]
-        llama = to_llama(nodes, metadata=shared, include_root=True, flat=False)
+        # The document is found by its id, but is no parent: merging upward ends at sections.
+        llama = to_llama(nodes[:1], metadata=shared, include_root=True)
+        llama += to_llama(nodes, metadata=shared)
+        if self._whole:
+            _add_subtrees(nodes, {node.node_id: node for node in llama})
         return {node.node_id: node for node in llama}
+
+
+def _add_subtrees(nodes: Sequence[TreeNode], llama: Mapping[str, BaseNode]) -> None:
+    """Gives every node that has children the text of its whole subtree."""
+    parts: dict[str, list[str]] = {node.id: [] for node in nodes}
+    for node in reversed(nodes):
+        # Children came before, last to first.
+        below = parts[node.id]
+        if node.text:
+            below.append(node.text)
+        if len(below) > 1 or (below and not node.text):
+            llama[node.id].set_content("\n\n".join(reversed(below)))
+        if node.parent is not None:
+            parts[node.parent].extend(below)
 
 
 def _hung(node: TreeNode, doc: str) -> TreeNode:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -58,7 +59,9 @@ class MilvusProjection:
         self.uri = uri
         self.collection = collection
         self.dimension = dimension
-        with self._errors("open"):
+        # gRPC writes to standard error by itself, about pings that Milvus Lite finds too many.
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+        with self._errors("opened"):
             from pymilvus import MilvusClient
 
             # It logs the errors that it raises, too.

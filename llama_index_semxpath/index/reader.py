@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from llama_index_semxpath.engines.base import Dataset, Scope
+from llama_index_semxpath.engines.memory import MemoryEngine
 from llama_index_semxpath.engines.result import Evaluation, Group
 from llama_index_semxpath.engines.scoring import default_scorer
 from llama_index_semxpath.errors import QueryTypeError, UnknownDocumentError
@@ -27,9 +27,11 @@ from llama_index_semxpath.index.match import Match, NodeView, QueryResult
 from llama_index_semxpath.index.places import Places
 from llama_index_semxpath.index.rows import StoredDocument
 from llama_index_semxpath.index.vectors import Embeddings, NodeVectors
+from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.tree.columns import Mask, Rows
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.table import TreeTable
+from llama_index_semxpath.xpath.plan import Plan
 
 #: Least cosine of a semantic hit: the packaged model gives unrelated texts about 0.
 _LEAST_COSINE = 0.05
@@ -43,7 +45,7 @@ class _Moment:
     documents: Versions
     table: TreeTable
     vectors: NodeVectors
-    dataset: Dataset
+    engine: MemoryEngine
     masks: dict[frozenset[str], Mask | None] = field(default_factory=dict)
 
 
@@ -102,7 +104,7 @@ class Reader:
     def dataset(self) -> Dataset:
         """Everything that an engine needs."""
         with self._now() as moment:
-            return moment.dataset
+            return moment.engine.dataset
 
     def documents(self, principal: Principal = None) -> list[StoredDocument]:
         """The documents whose root the principal may read, in the order added."""
@@ -119,12 +121,10 @@ class Reader:
         with self._now() as moment:
             return self._mask(moment, principal)
 
-    def schema(self, principal: Principal = None) -> Any:
+    def schema(self, principal: Principal = None) -> Schema:
         """Kinds, attributes and relations of what the principal may read."""
         with self._now() as moment:
-            mask = self._mask(moment, principal)
-            table = moment.table if mask is None else moment.table.view(mask)
-            return import_module("llama_index_semxpath.tree.stats").schema_of(table)
+            return moment.engine.schema(self._mask(moment, principal))
 
     # Questions
 
@@ -151,9 +151,7 @@ class Reader:
         """
         with self._now() as moment:
             mask = self._mask(moment, principal)
-            found = self._engine(moment).run(
-                query, params=params, top_k=top_k, visible=mask, trace=trace
-            )
+            found = moment.engine.run(query, params=params, top_k=top_k, visible=mask, trace=trace)
             matches = self._matches(moment, mask, found.positions, found.scores, found.why)
             return QueryResult(
                 matches,
@@ -169,11 +167,11 @@ class Reader:
         *,
         params: Mapping[str, Any] | None = None,
         principal: Principal = None,
-    ) -> Any:
+    ) -> Plan:
         """How a query runs: its plan, with estimated and actual counts; it prints as text."""
         with self._now() as moment:
             mask = self._mask(moment, principal)
-            return self._engine(moment).run(query, params=params, visible=mask).plan
+            return moment.engine.run(query, params=params, visible=mask).plan
 
     def semantic_search(
         self,
@@ -331,11 +329,8 @@ class Reader:
         vectors = NodeVectors(self.embeddings, table)
         keywords = CatalogKeywords(self.catalog)
         scorer = default_scorer(vectors, keywords)
-        dataset = Dataset(table, scorer=scorer, keywords=keywords)
-        return _Moment(version, documents, table, vectors, dataset)
-
-    def _engine(self, moment: _Moment) -> Any:
-        return import_module("llama_index_semxpath.engines.memory").MemoryEngine(moment.dataset)
+        engine = MemoryEngine(Dataset(table, scorer=scorer, keywords=keywords))
+        return _Moment(version, documents, table, vectors, engine)
 
     def _mask(self, moment: _Moment, principal: Principal) -> Mask | None:
         labels = principal_labels(principal)
@@ -348,7 +343,7 @@ class Reader:
         """Roots of the subtrees that a scope names, none below another."""
         if scope is None:
             return None
-        found: Evaluation = self._engine(moment).run(scope, visible=mask)
+        found: Evaluation = moment.engine.run(scope, visible=mask)
         if found.is_value:
             raise QueryTypeError("a scope must select nodes", query=scope, offset=0)
         roots: list[int] = []

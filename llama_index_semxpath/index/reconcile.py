@@ -112,8 +112,8 @@ def check(writer: Writer, *, repair: bool = False) -> CheckReport:
         StoreLockedError: Another process writes to the store.
     """
     report = CheckReport()
-    with writer.turn() as projections:
-        for projection in projections:
+    with writer.turn():
+        for projection in writer.open_projections():
             nodes = writer.reads_for(projection)
             with closing(_Comparison(projection, nodes)) as comparison:
                 comparison.run(report)

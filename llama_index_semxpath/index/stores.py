@@ -74,7 +74,7 @@ class Projections:
             return 0
         try:
             with writer.lock.hold():
-                return writer.project(self.open())
+                return writer.project()
         except StoreLockedError:
             return 0
 

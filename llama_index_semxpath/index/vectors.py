@@ -37,6 +37,7 @@ class Embeddings:
         self._lock = threading.Lock()
         self._phrases: OrderedDict[str, Vector] = OrderedDict()
         self._known: tuple[int, int] | None = None
+        self._proven = False
 
     @property
     def model(self) -> str:
@@ -58,7 +59,7 @@ class Embeddings:
             )
 
     def code(self) -> int:
-        """The model's code in the catalog, after its probe vector was compared.
+        """The model's code in the catalog.
 
         Raises:
             EmbeddingMismatchError: The store's vectors come from another model.
@@ -76,6 +77,7 @@ class Embeddings:
             if phrase in self._phrases:
                 self._phrases.move_to_end(phrase)
                 return self._phrases[phrase]
+        self._prove()
         vector = self.embedder.embed_query(phrase)
         with self._lock:
             self._phrases[phrase] = vector
@@ -94,6 +96,8 @@ class Embeddings:
         hashes = [digest(text) for text in texts]
         found = self.catalog.vectors.get(code, hashes)
         missing = {h: t for h, t in zip(hashes, texts, strict=True) if h not in found}
+        if missing:
+            self._prove()
         for start in range(0, len(missing), _BATCH):
             part = list(missing)[start : start + _BATCH]
             vectors = self._checked(self.embedder.embed_texts([missing[h] for h in part]))
@@ -120,22 +124,31 @@ class Embeddings:
         return vectors
 
     def _identify(self) -> tuple[int, int]:
+        """Code and dimension; a model that the catalog knows is not loaded for them."""
         if self._known is None:
             self.check()
-            probe = self.embedder.embed_query(PROBE)
             known = self.catalog.vectors.model(self.model)
             if known is None:
+                probe = self.embedder.embed_query(PROBE)
                 code = self.catalog.vectors.register(self.model, len(probe), probe.tobytes())
-                self._known = (code, len(probe))
-            elif not same_model(known[2], probe):
-                raise EmbeddingMismatchError(
-                    f"the model named '{self.model}' gives other vectors than the store's",
-                    where=str(self.catalog.path.parent),
-                    hint="give the model that made them, or index into a new store",
-                )
+                self._known, self._proven = (code, len(probe)), True
             else:
                 self._known = known[:2]
         return self._known
+
+    def _prove(self) -> None:
+        """Compares, before the model is first used, what it makes of the probe text."""
+        self._identify()
+        if self._proven:
+            return
+        known = self.catalog.vectors.model(self.model)
+        if known is not None and not same_model(known[2], self.embedder.embed_query(PROBE)):
+            raise EmbeddingMismatchError(
+                f"the model named '{self.model}' gives other vectors than the store's",
+                where=str(self.catalog.path.parent),
+                hint="give the model that made them, or index into a new store",
+            )
+        self._proven = True
 
 
 class NodeVectors:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from llama_index_semxpath.engines.parts import bare_title
 from llama_index_semxpath.index.catalog import Catalog
-from llama_index_semxpath.index.catalog_writer import Written
+from llama_index_semxpath.index.catalog_writer import CatalogWriter, Written
+from llama_index_semxpath.index.codec import digest
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.lock import WriterLock
 from llama_index_semxpath.index.outbox import drain, pending
@@ -34,10 +36,12 @@ class TreeSource:
     Args:
         nodes: Its tree in pre-order, the root first.
         source: Where it came from.
+        prepared: What ``prepare_nodes`` made of the nodes, where that was done already.
     """
 
     nodes: Sequence[TreeNode]
     source: Source | None = None
+    prepared: list[PreparedNode] | None = None
 
 
 @dataclass(slots=True)
@@ -90,17 +94,25 @@ class Writer:
         self.lock = WriterLock(self.config.lock)
 
     @contextmanager
-    def turn(self) -> Iterator[Sequence[Projection]]:
-        """The writer's turn: work left over is done first, and what is written within at its end.
-
-        The projections are opened before anything is written, so that one that another process
-        holds refuses the write instead of leaving it half done.
-        """
+    def turn(self) -> Iterator[None]:
+        """The writer's turn: work left over is done first, what is written within at its end."""
         with self.lock.hold():
-            projections = self.open_projections()
-            self.project(projections)
-            yield projections
-            self.project(projections)
+            self.project()
+            yield
+            self.project()
+
+    @contextmanager
+    def transaction(self) -> Iterator[CatalogWriter]:
+        """A catalog transaction, for use within a turn.
+
+        A projection that another process holds, or that does not answer, refuses the write before
+        it is committed instead of leaving it half done; one that nothing is written to is not even
+        opened.
+        """
+        with self.catalog.write() as writer:
+            yield writer
+            if writer.changed:
+                self.open_projections()
 
     def write(self, trees: Iterable[TreeSource], progress: Progress | None = None) -> Totals:
         """Writes documents, in transactions of some thousand nodes each.
@@ -110,35 +122,35 @@ class Writer:
         """
         tell = progress or (lambda what, count: None)
         totals = Totals()
-        with self.turn() as projections:
+        with self.turn():
             for chunk in _chunks(trees):
-                prepared = [(prepare_nodes(tree.nodes), tree.source) for tree in chunk]
+                prepared = [
+                    (tree.prepared or prepare_nodes(tree.nodes), tree.source) for tree in chunk
+                ]
                 totals.embedded += self._embed([n for nodes, _ in prepared for n in nodes], tell)
-                with self.catalog.write() as writer:
+                with self.transaction() as writer:
                     for nodes, source in prepared:
                         totals.count(writer.put_document(nodes, source=source))
                 tell("documents", len(prepared))
-                if totals.added + totals.changed > 10 * _CHUNK_NODES:
-                    self.project(projections, tell)
-            self.project(projections, tell)
+                self.project(tell)
         return totals
 
     def delete(self, documents: Sequence[str]) -> int:
         """Deletes documents; returns how many of them the store held."""
-        with self.turn(), self.catalog.write() as writer:
+        with self.turn(), self.transaction() as writer:
             return sum(writer.delete_document(doc) for doc in documents)
 
     def relate(self, doc: str, edges: Iterable[Edge]) -> None:
         """Replaces the relations that a document says."""
-        with self.turn(), self.catalog.write() as writer:
+        with self.turn(), self.transaction() as writer:
             writer.replace_relations(doc, edges)
 
-    def project(self, projections: Sequence[Projection], tell: Progress | None = None) -> int:
+    def project(self, tell: Progress | None = None) -> int:
         """Brings the projections up to the catalog; returns the count of nodes written."""
+        if not pending(self.catalog):
+            return 0
         count = 0
-        for projection in projections:
-            if not pending(self.catalog, projection.name):
-                continue
+        for projection in self.open_projections():
             name = projection.name
 
             def step(nodes: int, name: str = name) -> None:
@@ -156,6 +168,13 @@ class Writer:
     def _embed(self, nodes: Sequence[PreparedNode], tell: Progress) -> int:
         """Sees to it that the cache holds the vector of every node; returns how many were made."""
         texts = {node.vector: node.embed for node in nodes if node.vector and node.embed}
+        # Titles are asked for by themselves, in their bare form.
+        titles = {
+            bare_title(item.node.text, item.node.number)
+            for item in nodes
+            if item.node.kind == "Section"
+        }
+        texts.update((digest(title), title) for title in titles if title)
         if not texts:
             return 0
         missing = self.catalog.vectors.missing(self.embeddings.code(), texts)

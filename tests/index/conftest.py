@@ -1,4 +1,4 @@
-"""Fixtures of this room: a Milvus server that the tests start and stop, and a writer in a process."""
+"""Fixtures of this room: a Milvus server that the tests start and stop."""
 
 from __future__ import annotations
 

@@ -266,10 +266,15 @@ def test_an_unknown_document_is_named(catalog):
 
 def test_a_failed_write_leaves_nothing(catalog):
     put(catalog, document("d", {"A": ["x"]}))
-    with pytest.raises(RuntimeError), catalog.write() as writer:
-        writer.put_document(document("e", {"A": ["y"]}))
-        writer.delete_document("d")
-        raise RuntimeError
+
+    def fail() -> None:
+        with catalog.write() as writer:
+            writer.put_document(document("e", {"A": ["y"]}))
+            writer.delete_document("d")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert [d.id for d in catalog.documents()] == ["d"]
 
 

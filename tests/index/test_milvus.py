@@ -176,7 +176,7 @@ def test_a_foreign_collection_is_refused(tmp_path):
 
 def test_a_server_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr("llama_index_semxpath.index.milvus._TIMEOUT", 1.0)
-    with pytest.raises(StoreError, match="127.0.0.1:9"):
+    with pytest.raises(StoreError, match=r"127\.0\.0\.1:9"):
         MilvusProjection("http://127.0.0.1:9", dimension=DIMENSION)
 
 
