@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+#: Longer names are compared by their beginning.
+_LONGEST = 64
+#: Most names whose distance is worked out: an error must not take longer than the query.
+_COMPARED = 500
+
 
 def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The known names nearest to a mistyped one, best first.
@@ -24,21 +29,31 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
         >>> nearest("Sektion", ["Section", "Paragraph", "Selection"])
         ['Section', 'Selection']
     """
-    wanted = name.casefold()[:64]
+    wanted = name.casefold()[:_LONGEST]
+    letters = set(wanted)
     ranked: list[tuple[float, str]] = []
+    likely: list[tuple[int, str, str, int]] = []
     for other in known:
-        folded = other.casefold()[:64]
-        allowed = max(1, max(len(wanted), len(folded)) // 3)
+        folded = other.casefold()[:_LONGEST]
+        longer = max(len(wanted), len(folded))
+        allowed = max(1, longer // 3)
         if wanted == folded:
             ranked.append((-1.0, other))
-        elif abs(len(wanted) - len(folded)) <= allowed and (
-            (distance := _distance(wanted, folded, allowed)) <= allowed
-            and distance < max(len(wanted), len(folded))
-        ):
-            ranked.append((float(distance), other))
-        elif min(len(wanted), len(folded)) >= 2 and (wanted in folded or folded in wanted):
+            continue
+        if min(len(wanted), len(folded)) >= 2 and (wanted in folded or folded in wanted):
             ranked.append((allowed + 1.0, other))
-    return [other for _, other in sorted(ranked)[:limit]]
+        # Letters that only one of them has bound the distance from below, at a tenth of its cost.
+        others = set(folded)
+        least = max(len(letters - others), len(others - letters), abs(len(wanted) - len(folded)))
+        if least <= min(allowed, longer - 1):
+            likely.append((least, other, folded, min(allowed, longer - 1)))
+    likely.sort()
+    for _, other, folded, allowed in likely[:_COMPARED]:
+        distance = _distance(wanted, folded, allowed)
+        if distance <= allowed:
+            ranked.append((float(distance), other))
+    ranked.sort()
+    return list(dict.fromkeys(other for _, other in ranked))[:limit]
 
 
 def _distance(a: str, b: str, bound: int) -> int:
