@@ -417,7 +417,7 @@ def test_auto_merging_over_the_document_store(index):
     )
     found = retriever.retrieve("leave rule number")
     assert [node.node_id for node in found] == index.query("//Section").ids
-    assert "Leave rule number 4." in found[0].text
+    assert "Leave rule number 4." in index.docstore.get_document(found[0].node_id).get_content()
 
 
 def test_an_ordinary_graph_index(index):
