@@ -221,6 +221,12 @@ class Catalog:
             )
             return [Edge(s, n, t, decode_attributes(p)) for s, n, t, p in rows]
 
+    def relations(self) -> list[tuple[str, str, str, str]]:
+        """Document, source, name and target of all relations."""
+        sql = "SELECT doc, source, name, target FROM edges ORDER BY pk"
+        with self.database.read() as connection:
+            return connection.execute(sql).fetchall()
+
     def entity_sources(
         self, entities: Sequence[str] | None = None
     ) -> list[tuple[int, EntitySource]]:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import mmap
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -130,16 +129,14 @@ def _read_snapshot(path: Path, catalog: Catalog) -> tuple[int, TreeTable, Versio
 def _write_snapshot(path: Path, catalog: Catalog, table: TreeTable, versions: Versions) -> None:
     about = {"store": catalog.identity, "version": catalog.version, "documents": versions}
     head = json.dumps(about).encode()
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
     # A store on a read-only disk is read without one.
-    with (
-        contextlib.suppress(OSError),
-        tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file,
-    ):
-        file.write(_MAGIC + len(head).to_bytes(8, "big") + head)
-        file.write(bytes(_aligned(16 + len(head)) - 16 - len(head)))
-        file.write(table.to_bytes())
-        file.flush()
-        os.replace(file.name, path)
+    with contextlib.suppress(OSError):
+        with draft.open("wb") as file:
+            file.write(_MAGIC + len(head).to_bytes(8, "big") + head)
+            file.write(bytes(_aligned(16 + len(head)) - 16 - len(head)))
+            file.write(table.to_bytes())
+        draft.replace(path)
 
 
 def _aligned(offset: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llama_index_semxpath.tree.node import TreeNode
+from llama_index_semxpath.tree.node import DOCUMENT_KINDS, TreeNode
 
 _SEPARATOR = " > "
 #: Characters of Latin script that make about one token; a Han character is about one by itself.
@@ -94,6 +94,8 @@ def _content(node: TreeNode, children: Sequence[TreeNode]) -> str | None:
         below = children if node.kind == "Table" else own
         text = "\n".join(part for part in (_caption(node), node.text, _joined(below)) if part)
         return cut(text, _WITH_CHILDREN[node.kind]) or None
+    if node.kind not in DOCUMENT_KINDS:
+        return cut(node.text, _BLOCK_TOKENS) or None
     if node.kind not in _OWN or (node.kind == "ListItem" and node.tokens < _SHORTEST_ITEM):
         return None
     if node.kind == "Row":

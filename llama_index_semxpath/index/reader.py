@@ -27,6 +27,7 @@ from llama_index_semxpath.index.match import Match, NodeView, QueryResult
 from llama_index_semxpath.index.places import Places
 from llama_index_semxpath.index.rows import StoredDocument
 from llama_index_semxpath.index.vectors import Embeddings, NodeVectors
+from llama_index_semxpath.index.visibility import visible_part
 from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.tree.columns import Mask, Rows
 from llama_index_semxpath.tree.node import TreeNode
@@ -46,7 +47,7 @@ class _Moment:
     table: TreeTable
     vectors: NodeVectors
     engine: MemoryEngine
-    masks: dict[frozenset[str], Mask | None] = field(default_factory=dict)
+    parts: dict[frozenset[str], tuple[MemoryEngine, Mask | None]] = field(default_factory=dict)
 
 
 class Reader:
@@ -124,7 +125,8 @@ class Reader:
     def schema(self, principal: Principal = None) -> Schema:
         """Kinds, attributes and relations of what the principal may read."""
         with self._now() as moment:
-            return moment.engine.schema(self._mask(moment, principal))
+            engine, mask = self._part(moment, principal)
+            return engine.schema(mask)
 
     # Questions
 
@@ -150,8 +152,8 @@ class Reader:
             QueryError: The query is wrong, or asks for a part that this store lacks.
         """
         with self._now() as moment:
-            mask = self._mask(moment, principal)
-            found = moment.engine.run(query, params=params, top_k=top_k, visible=mask, trace=trace)
+            engine, mask = self._part(moment, principal)
+            found = engine.run(query, params=params, top_k=top_k, visible=mask, trace=trace)
             matches = self._matches(moment, mask, found.positions, found.scores, found.why)
             return QueryResult(
                 matches,
@@ -170,8 +172,8 @@ class Reader:
     ) -> Plan:
         """How a query runs: its plan, with estimated and actual counts; it prints as text."""
         with self._now() as moment:
-            mask = self._mask(moment, principal)
-            return moment.engine.run(query, params=params, visible=mask).plan
+            engine, mask = self._part(moment, principal)
+            return engine.run(query, params=params, visible=mask).plan
 
     def semantic_search(
         self,
@@ -196,7 +198,7 @@ class Reader:
         """
         with self._now() as moment:
             mask = self._mask(moment, principal)
-            inside = self._scope(moment, scope, mask)
+            inside = self._scope(moment, scope, principal)
             look = Scope(moment.table, inside, tuple(kinds or ()), mask)
             vector = moment.vectors.query_vector(text)
             hits = moment.vectors.search(vector, look, limit, _LEAST_COSINE)
@@ -246,7 +248,7 @@ class Reader:
         """
         with self._now() as moment:
             mask = self._mask(moment, principal)
-            wanted = self._wanted(moment, scope, kinds, mask)
+            wanted = self._wanted(moment, scope, kinds, principal)
             hits: list[tuple[str, float]] = []
             keywords = CatalogKeywords(self.catalog)
             for id_, score in keywords.ranked(text, None if wanted is not None else limit):
@@ -333,17 +335,26 @@ class Reader:
         return _Moment(version, documents, table, vectors, engine)
 
     def _mask(self, moment: _Moment, principal: Principal) -> Mask | None:
-        labels = principal_labels(principal)
-        if labels not in moment.masks:
-            default = self.config.default_access
-            moment.masks[labels] = moment.table.visible_to(labels, default_access=default)
-        return moment.masks[labels]
+        return self._part(moment, principal)[1]
 
-    def _scope(self, moment: _Moment, scope: str | None, mask: Mask | None) -> Rows | None:
+    def _part(self, moment: _Moment, principal: Principal) -> tuple[MemoryEngine, Mask | None]:
+        """What the principal may read: an engine over it, and a mask over the rows."""
+        labels = principal_labels(principal)
+        if labels not in moment.parts:
+            default = self.config.default_access
+            table, mask = visible_part(self.catalog, moment.table, labels, default)
+            engine = moment.engine
+            if table is not moment.table:
+                engine = MemoryEngine(replace(engine.dataset, table=table))
+            moment.parts[labels] = (engine, mask)
+        return moment.parts[labels]
+
+    def _scope(self, moment: _Moment, scope: str | None, principal: Principal) -> Rows | None:
         """Roots of the subtrees that a scope names, none below another."""
         if scope is None:
             return None
-        found: Evaluation = moment.engine.run(scope, visible=mask)
+        engine, mask = self._part(moment, principal)
+        found = engine.run(scope, visible=mask)
         if found.is_value:
             raise QueryTypeError("a scope must select nodes", query=scope, offset=0)
         roots: list[int] = []
@@ -355,13 +366,18 @@ class Reader:
         return np.array(roots, np.int32)
 
     def _wanted(
-        self, moment: _Moment, scope: str | None, kinds: Sequence[str] | None, mask: Mask | None
+        self,
+        moment: _Moment,
+        scope: str | None,
+        kinds: Sequence[str] | None,
+        principal: Principal,
     ) -> Mask | None:
+        mask = self._mask(moment, principal)
         if scope is None and not kinds and mask is None:
             return None
         table = moment.table
         wanted = np.ones(len(table), bool) if mask is None else mask.copy()
-        roots = self._scope(moment, scope, mask)
+        roots = self._scope(moment, scope, principal)
         if roots is not None:
             inside = np.zeros(len(table), bool)
             for row in roots.tolist():
