@@ -95,8 +95,7 @@ def _writing(command: Any) -> None:
     check = command("check", "store:check", "compare the catalog with its vectors and graph")
     check.add_argument("--repair", action="store_true", help="mend what is found")
 
-    demo = command("demo", "demo:demo", "index the shipped corpus and show queries and answers")
-    demo.add_argument("--keep", action="store_true", help="keep the store (in --store)")
+    command("demo", "demo:demo", "index the shipped corpus and show queries and answers")
 
 
 def _reading(command: Any) -> None:

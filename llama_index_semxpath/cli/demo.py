@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +13,19 @@ from llama_index_semxpath.display.text import matches_text
 if TYPE_CHECKING:
     from llama_index_semxpath.index.config import StoreConfig
 
-#: What the demo shows: structure, meaning under structure, values of tables; then questions.
+#: Where the demo keeps its store, so that a reader can go on asking.
+STORE = "./.semxpath-demo"
+
+#: What the demo shows: structure, values of tables, meaning across languages; then questions.
 QUERIES = (
-    "count(//Section)",
-    '//Section[@number = "第三章"]//Table/Row',
-    '//Section[title =~ "backup"]//Code',
-    '//Row[. =~ "senior staff annual leave"]',
+    '//Section[@number = "第三章"]/Section[@number = "第五条"]//Row',
+    '//Row[@Amount > 100000 and @Branch = "Shanghai" and @`Approved by` = "Wang Min"]',
+    '//Section[title =~ "restore a file"]//Code',
+    '//Section[. =~ "annual leave days"]',
 )
 QUESTIONS = (
     "第三章第五条",
-    "工作满十年的员工年假多少天？",
+    "高级员工有几天年假？",
     "How do I restore a backup?",
 )
 
@@ -32,13 +34,9 @@ def demo(args: argparse.Namespace) -> int:
     """Indexes the shipped corpus and shows queries and answers."""
     from llama_index_semxpath.data import demo_dir
 
-    corpus = demo_dir()
-    if args.store is not None or args.config is not None:
-        return _run(args, config_of(args), corpus)
-    with tempfile.TemporaryDirectory(prefix="semxpath-demo-") as folder:
-        from llama_index_semxpath.index.config import StoreConfig
-
-        return _run(args, StoreConfig(Path(folder)), corpus)
+    if args.store is None and args.config is None:
+        args.store = STORE
+    return _run(args, config_of(args), demo_dir())
 
 
 def _run(args: argparse.Namespace, config: StoreConfig, corpus: Path) -> int:
@@ -70,4 +68,6 @@ def _run(args: argparse.Namespace, config: StoreConfig, corpus: Path) -> int:
                 show_answer(args, answer)
     if args.json:
         print_json(shown)
+    else:
+        remark(args, f"\nGo on: semxpath --store {config.store} query '//Section[title =~ \"…\"]'")
     return 0
