@@ -119,14 +119,22 @@ class TypeRules:
     def phrase(self, expr: ast.Expr, what: str) -> None:
         """Whether an operand is a fixed text, so that it is embedded or compiled once."""
         found = self.type(expr)
-        fixed = isinstance(expr, ast.Str) or (
-            isinstance(expr, ast.Param) and found in ("string", "unknown")
-        )
+        fixed = isinstance(expr, ast.Str | ast.Param) and found in ("string", "unknown")
         if not fixed:
             self.fail(f"{what} is {_WORDS[found]}, not a phrase in quotes", expr.span[0])
-        empty = isinstance(expr, ast.Str) and not expr.value.strip()
-        if empty:
+        value = self.known(expr)
+        if isinstance(value, str) and not value.strip():
             self.fail(f"{what} is an empty phrase", expr.span[0])
+
+    def known(self, expr: ast.Expr) -> object | None:
+        """The value of a literal or of a bound parameter, else ``None``."""
+        if isinstance(expr, ast.Str | ast.Num):
+            return expr.value
+        if isinstance(expr, ast.Negative) and isinstance(expr.operand, ast.Num):
+            return -expr.operand.value
+        if isinstance(expr, ast.Param) and self.params is not None:
+            return self.params.get(expr.name)
+        return None
 
     def comparison(self, expr: ast.Binary, left: Type, right: Type) -> None:
         """Whether two values can be compared."""
@@ -141,29 +149,25 @@ class TypeRules:
             self.typed(expr.left, expr.right)
             self.typed(expr.right, expr.left)
 
-    def typed(self, side: ast.Expr, literal: ast.Expr) -> None:
-        """Refuses an order between an attribute and a literal of another type."""
+    def typed(self, side: ast.Expr, other: ast.Expr) -> None:
+        """Refuses an order between an attribute and a fixed value of another type."""
         declared = self.declared(side)
-        if not declared:
+        value = self.known(other)
+        if not declared or value is None:
             return
-        attribute, types = declared
-        if types == {"number"} and isinstance(literal, ast.Str) and not is_number(literal.value):
-            self.fail(
-                f'@{shown(attribute)} is a number and "{shown(literal.value)}" is none',
-                literal.span[0],
-            )
-        if types == {"string"} and isinstance(literal, ast.Num) and self.is_wordy(attribute):
-            self.fail(
-                f"@{shown(attribute)} is text and the other side is a number", literal.span[0]
-            )
-        dates = types <= {"date", "datetime"}
-        if dates and (
-            isinstance(literal, ast.Num)
-            or (isinstance(literal, ast.Str) and not is_date(literal.value))
+        name, types = declared
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        at = other.span[0]
+        if types == {"number"} and isinstance(value, str) and not is_number(value):
+            self.fail(f'@{shown(name)} is a number and "{shown(value)}" is none', at)
+        if types == {"string"} and number and self.is_wordy(name):
+            self.fail(f"@{shown(name)} is text and the other side is a number", at)
+        if types <= {"date", "datetime"} and (
+            number or (isinstance(value, str) and not is_date(value))
         ):
             self.fail(
-                f"@{shown(attribute)} is a date and the other side is none",
-                literal.span[0],
+                f"@{shown(name)} is a date and the other side is none",
+                at,
                 hint='write "2026-01-31", today() or today() - 90d',
             )
 
@@ -220,11 +224,11 @@ class TypeRules:
         last = len(function.arguments) - 1
         for place, arg in enumerate(expr.args):
             self.argument(expr.name, place, arg, function.arguments[min(place, last)])
-        if expr.name in ("top", "version") and isinstance(expr.args[0], ast.Num | ast.Negative):
-            number = expr.args[0]
-            whole = isinstance(number, ast.Num) and number.value == int(number.value)
-            if not whole or (isinstance(number, ast.Num) and number.value < 1):
-                self.fail(f"{expr.name}() counts from 1, in whole numbers", number.span[0])
+        first = self.known(expr.args[0]) if expr.args else None
+        if expr.name in ("top", "version") and first is not None:
+            whole = isinstance(first, int | float) and first == first // 1 and first >= 1
+            if isinstance(first, bool) or not whole:
+                self.fail(f"{expr.name}() counts from 1, in whole numbers", expr.args[0].span[0])
 
     def argument(self, name: str, place: int, arg: ast.Expr, wanted: Argument) -> None:
         """Whether one argument is of the type that stands in the registry."""
@@ -235,15 +239,16 @@ class TypeRules:
         elif wanted == "phrase":
             self.phrase(arg, what)
         elif wanted == "order":
-            right = isinstance(arg, ast.Param) or arg in (ast.Str("asc"), ast.Str("desc"))
-            if not right:
+            if self.known(arg) not in ("asc", "desc") and found != "unknown":
                 self.fail(f'{what} is "asc" or "desc"', arg.span[0])
         elif wanted == "share":
-            fits = isinstance(arg, ast.Param) and found in ("number", "unknown")
-            if not fits and not (isinstance(arg, ast.Num) and 0 <= arg.value <= 1):
+            value = self.known(arg)
+            share = isinstance(value, int | float) and 0 <= value <= 1
+            if not share and found != "unknown":
                 self.fail(f"{what} is a number from 0 to 1", arg.span[0])
         elif wanted == "date":
-            if found not in _DATED or (isinstance(arg, ast.Str) and not is_date(arg.value)):
+            value = self.known(arg)
+            if found not in _DATED or (isinstance(value, str) and not is_date(value)):
                 self.fail(f'{what} is a date such as "2026-01-31"', arg.span[0])
         elif found in ("duration", "groups") or (found == "date" and wanted == "number"):
             self.fail(f"{what} cannot be {_WORDS[found]}", arg.span[0])

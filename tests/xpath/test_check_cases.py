@@ -21,8 +21,18 @@ def read(name: str) -> Any:
 
 
 SCHEMA = Schema.from_dict(read("check_schema"))
-PARAMS = {"q": "leave", "n": 2, "flag": True, "list": ["a", "b"], "nums": [1, 2], "price": 1}
-BAD_PARAMS = PARAMS | {"bad": {"a": 1}, "worse": [object()]}
+PARAMS = {
+    "q": "leave",
+    "n": 2,
+    "flag": True,
+    "list": ["a", "b"],
+    "nums": [1, 2],
+    "price": 1,
+    "day": "2026-01-31",
+    "flag2": 0.5,
+    "dir": "asc",
+}
+BAD_PARAMS = PARAMS | {"bad": {"a": 1}, "worse": [object()], "blank": " ", "zero": 0, "half": 1.5}
 
 
 @pytest.mark.parametrize("row", [pytest.param(r, id=r["query"]) for r in read("check_ok")])
