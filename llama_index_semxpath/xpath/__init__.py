@@ -13,6 +13,7 @@ from llama_index_semxpath.errors import (
 )
 from llama_index_semxpath.xpath.check import Checked, check
 from llama_index_semxpath.xpath.functions import FUNCTIONS
+from llama_index_semxpath.xpath.objects import from_object
 from llama_index_semxpath.xpath.parser import parse
 from llama_index_semxpath.xpath.printer import to_text
 from llama_index_semxpath.xpath.rules import RULES, rewrite
@@ -32,6 +33,7 @@ __all__ = [
     "UnknownNameError",
     "check",
     "check_update",
+    "from_object",
     "is_graded",
     "parse",
     "parse_update",
