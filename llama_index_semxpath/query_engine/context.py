@@ -16,8 +16,6 @@ from llama_index_semxpath.retrievers.evidence import Evidence, Principal
 from llama_index_semxpath.retrievers.packs import count_tokens
 from llama_index_semxpath.retrievers.readers import Library
 
-#: A section up to this many tokens is read whole when a part of it was found.
-SMALL_SECTION = 160
 #: Kinds that mean little without what they hold.
 _HOLDERS = frozenset({"Section", "Document", "List", "Table", "Quote", "ListItem"})
 _SEPARATOR = " > "
@@ -101,22 +99,17 @@ class ContextBuilder:
         seen: set[str] = set()
         left = self._budget
         for one in evidence:
-            key = (one.match.document, one.match.path)
-            group = groups.get(key) or ContextSource(*key)
-            head = 0 if key in groups else count_tokens(" ".join(one.match.path))
-            for match, passage in self._complete(one, principal, left - head):
+            for match, passage in self._complete(one, principal, left):
                 place = f"{match.id}#{one.start if match.id == one.match.id else 0}"
+                key = (match.document, match.path)
                 cost = count_tokens(passage.text)
+                head = 0 if key in groups else count_tokens(" ".join(match.path))
                 if place in seen or (cost + head > left and groups):
                     continue
                 seen.add(place)
-                if key not in groups:
-                    groups[key] = group
-                    group.tokens += head
-                    left -= head
-                    head = 0
-                left -= cost
-                group.tokens += cost
+                group = groups.setdefault(key, ContextSource(*key))
+                group.tokens += cost + head
+                left -= cost + head
                 group.score = max(group.score, one.score)
                 group.passages.append(passage)
                 group.matches.append(match)

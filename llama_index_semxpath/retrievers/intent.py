@@ -93,7 +93,7 @@ _QUOTED = re.compile(
 _COMPARE_VALUE = re.compile(
     r"\b(?:over|above|more than|less than|under|below|at least|at most|fewer than|greater than|"
     r"exceed(?:s|ing)?|up to|no more than|between|before|after|since|until)\s+"
-    r"(?:[A-Z]{3}\s*)?[$€£¥]?\s*\d"
+    r"(?:[A-Z]{3}\s*)?[$€£¥]?\s*\d[\d,.]*"
     r"|(?:大于|小于|超过|高于|低于|不少于|不超过|至少|至多|多于|少于|早于|晚于)\s*[\d一二三四五六七八九十百千万]"
     r"|\d[\d,.]*\s*(?:万|元|天|年|月|日|%|％)?\s*(?:以上|以下|以内|之后|之前|以后|以前)"
     r"|[<>≤≥]=?\s*\d",

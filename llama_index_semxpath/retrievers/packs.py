@@ -121,7 +121,9 @@ def pack_document(doc: str, nodes: Sequence[Match], size: int = PACK_TOKENS) -> 
             current.pieces.append(piece)
             current.tokens += piece.tokens
     for pack in packs:
-        pack.body = search_words(" ".join(pack.path), *(_searched(piece) for piece in pack.pieces))
+        # The innermost heading says what a section is about: its words count once more.
+        titles = (" ".join(pack.path), pack.path[-1] if pack.path else "")
+        pack.body = search_words(*titles, *(_searched(piece) for piece in pack.pieces))
     title = next((node.title for node in nodes if node.kind == "Document" and node.title), "")
     first = next((node.text for node in nodes if node.text.strip()), "")[:_FIRST_LINE]
     head = search_words(re.sub(r"[/_.\-]+", " ", doc), title or "", first)

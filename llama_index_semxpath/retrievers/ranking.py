@@ -35,11 +35,13 @@ class Ranked:
         document: The document it stands in.
         pack: The pack.
         score: In [0, 1], 1 for the best.
+        coverage: Share of the question's words, by rarity, that the pack holds.
     """
 
     document: str
     pack: Pack
     score: float
+    coverage: float
 
 
 class Bm25:
@@ -106,12 +108,18 @@ def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list
             scores.append(overall[at] + inner + whole[place] + bonus)
             at += 1
     best = max(scores)
+    rarity = {word: among_all.idf(word) for word in asked}
+    total = sum(rarity.values())
     ranked = [
-        Ranked(document.id, pack, score / best)
+        Ranked(document.id, pack, score / best, _held(rarity, document, pack) / total)
         for (document, pack), score, first in zip(packs, scores, overall, strict=True)
         if score >= _CHOSEN or first > 0.0
     ]
     return sorted(ranked, key=lambda one: -one.score)
+
+
+def _held(rarity: Mapping[str, float], document: DocumentPacks, pack: Pack) -> float:
+    return sum(w for word, w in rarity.items() if word in pack.body or word in document.head)
 
 
 def _documents(

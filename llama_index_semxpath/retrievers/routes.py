@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
+import numpy as np
+
+from llama_index_semxpath.index.keyword_source import CatalogKeywords
 from llama_index_semxpath.retrievers.evidence import Evidence, Found, Principal, whole
 from llama_index_semxpath.retrievers.intent import looks_like_query
 from llama_index_semxpath.retrievers.packs import search_words
 from llama_index_semxpath.retrievers.ranking import rank_packs
 from llama_index_semxpath.retrievers.readers import Library
+from llama_index_semxpath.retrievers.words import STOPWORDS
+from llama_index_semxpath.tree.columns import Mask
 
 #: Keyword hits that candidate documents are drawn from, and the most candidates.
 _HITS = 300
@@ -97,28 +103,58 @@ class TreeRoute:
         if not asked:
             return Found(reasons=("the question has no words to search by",))
         source = self._library.source
-        inside: frozenset[str] | None = None
-        hits = source.keyword_search(question, limit=_HITS, scope=scope, principal=principal)
-        if scope is not None:
-            inside = frozenset(
-                one.id
-                for root in source.query(scope, principal=principal)
-                for one in source.subtree(root.id, principal)
-            )
-        scores: dict[str, list[float]] = {}
-        for hit in hits:
-            scores.setdefault(hit.document, []).append(hit.score)
-        strength = {doc: max(all_) + 0.1 * sum(all_[:5]) for doc, all_ in scores.items() if doc}
-        documents = sorted(strength, key=lambda doc: -strength[doc])[:_CANDIDATES]
+        inside = self._inside(scope, principal)
+        documents = self._candidates(question, inside, principal)
         evidence: list[Evidence] = []
+        table = source.table
         packed = self._library.packs(documents, principal)
+        coverage = 0.0
         for ranked in rank_packs(asked, packed):
+            coverage = max(coverage, ranked.coverage)
             for piece in ranked.pack.pieces:
-                if inside is not None and piece.match.id not in inside:
+                row = table.position(piece.match.id)
+                if inside is not None and (row is None or not inside[row]):
                     continue
                 why = {self.name: ranked.score}
                 evidence.append(Evidence(piece.match, ranked.score, why, piece.start, piece.end))
             if len(evidence) >= limit:
                 break
-        held = max((len(one.vocabulary & set(asked)) for one in packed), default=0)
-        return Found(evidence[:limit], coverage=held / len(asked))
+        return Found(evidence[:limit], coverage=coverage)
+
+    def _inside(self, scope: str | None, principal: Principal) -> Mask | None:
+        """Rows that the principal may see and the scope holds; ``None`` for all rows."""
+        source = self._library.source
+        visible = source.visible(principal)
+        if scope is None:
+            return visible
+        table = source.table
+        inside: Mask = np.zeros(len(table), dtype=bool)
+        for match in source.query(scope, principal=principal):
+            row = table.position(match.id)
+            if row is not None:
+                inside[row : table.end[row]] = True
+        return inside if visible is None else inside & visible
+
+    def _candidates(self, question: str, inside: Mask | None, principal: Principal) -> list[str]:
+        """Documents whose best places hold the question's words, by the catalog's own BM25."""
+        source = self._library.source
+        table = source.table
+        keywords = CatalogKeywords(source.catalog)
+        wanted = _without_stopwords(question)
+        scores: dict[str, list[float]] = {}
+        for node_id, score in keywords.ranked(wanted, _HITS if inside is None else None):
+            row = table.position(node_id)
+            if row is None or (inside is not None and not inside[row]):
+                continue
+            doc = int(table.doc[row])
+            if doc >= 0:
+                scores.setdefault(table.docs[doc], []).append(score)
+        # The best place counts whole, the next two by half: one hit may be chance.
+        strength = {doc: hits[0] + 0.5 * sum(hits[1:3]) for doc, hits in scores.items()}
+        return sorted(strength, key=lambda doc: -strength[doc])[:_CANDIDATES]
+
+
+def _without_stopwords(question: str) -> str:
+    return re.sub(
+        r"[A-Za-z']+", lambda word: " " if word[0].lower() in STOPWORDS else word[0], question
+    )

@@ -209,6 +209,7 @@ class Search:
         if "semantic" in self._weights:
             return
         weights["semantic"] = 1.0
+        weights["tree"] = min(weights.get("tree", 0.0), 0.3)
         if "semantic" not in outcome.routes:
             self._one(outcome, "semantic", depth, principal, scope)
         outcome.notes.append("the documents hold few of these words; meaning decides")

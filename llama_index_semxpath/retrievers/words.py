@@ -20,7 +20,7 @@ a about all also am an and any are as at be been being but by can could did do d
 from had has have having he her hers him his how i if in into is it its just me more most my no
 not of on or our out please she should so some such than that the their them then there these
 they this those to too up us many much was we were what when where which who whom whose why will
-with would you your tell show give list find describe explain
+with would you your tell show give list find describe explain get
 """
 _STOPWORDS_ZH = """
 的 了 是 在 和 与 及 或 有 我 你 您 他 她 它 我们 你们 他们 这 那 这个 那个
@@ -42,7 +42,7 @@ def is_cjk(text: str) -> bool:
     return _IS_CJK.search(text) is not None
 
 
-def words(text: str) -> list[str]:
+def words(text: str, *, pairs: bool = True) -> list[str]:
     """Search words: folded, English plurals cut, Chinese segmented and in character pairs.
 
     A Chinese segmenter cuts unknown names at will, so each run also gives its character pairs; two
@@ -50,6 +50,7 @@ def words(text: str) -> list[str]:
 
     Args:
         text: Any text.
+        pairs: Whether to add the pairs of Chinese characters that are no words.
 
     Returns:
         Words in order, repeated as often as they occur.
@@ -64,7 +65,7 @@ def words(text: str) -> list[str]:
     for match in _RUN.finditer(unicodedata.normalize("NFKC", text).lower()):
         run = match.group()
         if _IS_CJK.match(run):
-            found.extend(_chinese(run))
+            found.extend(_chinese(run, pairs))
         else:
             found.extend(_latin(run))
     return found
@@ -77,7 +78,8 @@ def content_words(text: str) -> list[str]:
         >>> content_words("How many days of annual leave are there?")
         ['day', 'annual', 'leave']
     """
-    return list(dict.fromkeys(word for word in words(text) if word not in STOPWORDS))
+    found = (word for word in words(text, pairs=False) if word not in STOPWORDS)
+    return list(dict.fromkeys(found))
 
 
 def sentences(text: str) -> list[str]:
@@ -91,13 +93,15 @@ def sentences(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=65536)
-def _chinese(run: str) -> tuple[str, ...]:
+def _chinese(run: str, pairs: bool) -> tuple[str, ...]:
     import rjieba
 
     cut = [word for word in rjieba.cut_for_search(run) if _IS_CJK.match(word)]
-    pairs = [run[i : i + 2] for i in range(len(run) - 1)]
+    if not pairs:
+        return tuple(cut)
     known = set(cut)
-    return (*cut, *(pair for pair in pairs if pair not in known)) if pairs else tuple(cut)
+    beside = (run[i : i + 2] for i in range(len(run) - 1))
+    return (*cut, *(pair for pair in beside if pair not in known))
 
 
 @lru_cache(maxsize=65536)

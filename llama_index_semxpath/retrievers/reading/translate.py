@@ -7,12 +7,12 @@ English and Chinese. A question becomes marks (``scan``), marks become things wi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from llama_index_semxpath.retrievers.reading import build
+from llama_index_semxpath.retrievers.reading.fields import field_conditions, field_for
 from llama_index_semxpath.retrievers.reading.nouns import (
     Noun,
     Phrase,
@@ -24,7 +24,6 @@ from llama_index_semxpath.retrievers.reading.places import Place, find_places
 from llama_index_semxpath.retrievers.reading.scan import Mark, Phrases, phrase_table, scan
 from llama_index_semxpath.retrievers.reading.vocabulary import Vocabulary, spoken
 from llama_index_semxpath.retrievers.words import content_words, is_cjk
-from llama_index_semxpath.tree.columns import ValueType
 from llama_index_semxpath.tree.node import DOCUMENT_KINDS
 from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import ast, to_text
@@ -85,8 +84,9 @@ class QuestionReader:
     @cached_property
     def names(self) -> frozenset[str]:
         """Names of record kinds and fields, as people say them."""
-        kinds = {spoken(kind) for kind in self.vocabulary.record_kinds}
-        return frozenset(kinds | {spoken(name) for name in self.vocabulary.fields})
+        kinds = set(self.vocabulary.record_kinds)
+        fields = [f.name for f in self.vocabulary.fields.values() if f.kinds & kinds]
+        return frozenset(spoken(name) for name in (*kinds, *fields))
 
     def read(self, question: str) -> Reading | None:
         """The query that a question asks, ``None`` when it names nothing of the tree."""
@@ -95,9 +95,8 @@ class QuestionReader:
         places = [place for place in find_places(question, self.vocabulary) if place.condition]
         if places:
             return self._read_places(question, places)
-        if not self.vocabulary.record_kinds:
-            return None
-        return self._read_records(question)
+        found = self._read_records(question) if self.vocabulary.record_kinds else None
+        return found or self._read_fields(question)
 
     # -- places -------------------------------------------------------------------------------
 
@@ -216,27 +215,25 @@ class QuestionReader:
         for mark in marks:
             if mark.type != "bound":
                 continue
-            dated = not isinstance(mark.payload.value, int | float)
             for noun in (target, *nouns):
-                name = self._field_for(noun.kind, dated, question, mark)
-                if name is not None:
-                    noun.bounds.append((name, mark))
+                field = field_for(noun.kind, question, mark, self.vocabulary)
+                if field is not None:
+                    noun.bounds.append((field[0], mark))
                     break
 
-    def _field_for(self, kind: str, dated: bool, question: str, mark: Mark) -> str | None:
-        """The field that a bound speaks of: named nearby, or the only one of its type."""
-        types = (ValueType.DATE, ValueType.DATETIME) if dated else (ValueType.NUMBER,)
-        fields = [
-            name
-            for name, known in self.vocabulary.fields.items()
-            if known.type in types and (kind in known.kinds or kind == "*")
-        ]
-        near = question[max(0, mark.start - 40) : mark.end + 20].casefold()
-        scored = [(_likeness(name, near), name) for name in fields]
-        best = max(scored, default=(0, ""))
-        if best[0]:
-            return best[1]
-        return fields[0] if len(fields) == 1 else None
+    # -- fields of tables and documents -------------------------------------------------------
+
+    def _read_fields(self, question: str) -> Reading | None:
+        """Conditions on table rows or documents, where the question states enough of them."""
+        marks = scan(question, self.vocabulary, self._phrases)
+        found = field_conditions(question, marks, self.vocabulary)
+        if found is None:
+            return None
+        noun = Noun(found.kind, 0, values=found.values, bounds=found.bounds)
+        query = to_text(build.path(build.descend(found.kind, *self._conditions(noun))))
+        said = [f"{test.attribute} = {test.values[0]}" for test in found.values]
+        said += [f"{name} {mark.payload.op} {mark.payload.value}" for name, mark in found.bounds]
+        return Reading(query, (f"it asks for a {found.kind} with {', '.join(said)}",))
 
     # -- paths --------------------------------------------------------------------------------
 
@@ -421,15 +418,3 @@ def _bound(name: str, mark: Mark) -> list[ast.Expr]:
             ast.Binary("<=", build.attribute(name), literal(bound.until)),
         ]
     return [ast.Binary(bound.op, build.attribute(name), literal(bound.value))]
-
-
-def _likeness(name: str, text: str) -> int:
-    """How much of a field's name stands in a text: whole words, or pairs of Chinese characters."""
-    if is_cjk(name):
-        return sum(name[at : at + 2] in text for at in range(len(name) - 1))
-    said = set(re.findall(r"[a-z]+", text))
-    return sum(
-        any(word[:5] == other[:5] for other in said if len(other) > 3)
-        for word in spoken(name).split()
-        if len(word) > 3
-    )
