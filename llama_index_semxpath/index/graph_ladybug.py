@@ -24,7 +24,7 @@ from llama_index_semxpath.index.graph_model import (
     check_link,
     check_vertex,
 )
-from llama_index_semxpath.index.ladybug_file import LadybugFile, Types
+from llama_index_semxpath.index.ladybug_file import LadybugFile, Rows, Types
 from llama_index_semxpath.tree.columns import nfc
 
 _BATCH = 5_000
@@ -35,13 +35,21 @@ _LIGHT = (
 _COLUMNS = (*_LIGHT, "text", "attributes", "origins", "payload")
 # Rows travel as Arrow tables: typed even when a column has no value, and eight times as fast as
 # lists of dictionaries.
-_PUT = (
-    "LOAD FROM $rows MERGE (n:Node {id: id}) SET "
-    + ", ".join(f"n.{column} = {column}" for column in _COLUMNS if column != "id")
-    + ", n.keys = keys, n.origin_ids = origin_ids, n.strings = map(string_keys, strings), "
-    "n.numbers = map(number_keys, numbers), n.untyped = untyped"
+# Each finds its nodes by primary key. MERGE, and one pattern with both ends, would scan the table.
+_VALUES = {
+    **{column: column for column in (*_COLUMNS, "keys", "origin_ids", "untyped")},
+    "strings": "map(string_keys, strings)",
+    "numbers": "map(number_keys, numbers)",
+}
+_KNOWN = "LOAD FROM $rows MATCH (n:Node) WHERE n.id = target RETURN n.id"
+_CREATE = (
+    "LOAD FROM $rows CREATE (n:Node {"
+    + ", ".join(f"{name}: {value}" for name, value in _VALUES.items())
+    + "})"
 )
-# A look-up by primary key for each end; one pattern with both ends would scan the table.
+_SET = "LOAD FROM $rows MATCH (n:Node) WHERE n.id = id SET " + ", ".join(
+    f"n.{name} = {value}" for name, value in _VALUES.items() if name != "id"
+)
 _PUT_LINKS = (
     "LOAD FROM $rows MATCH (a:Node) WHERE a.id = source MATCH (b:Node) WHERE b.id = target "
     "CREATE (a)-[:Relation {name: name, origin: origin, variant: variant, "
@@ -52,13 +60,20 @@ _REMOVE_LINKS = (
     "WHERE b.id = target AND e.name = name AND e.origin = origin AND e.variant = variant DELETE e"
 )
 _REMOVE = "LOAD FROM $rows MATCH (n:Node) WHERE n.id = target DETACH DELETE n"
+# From many ids at once Ladybug joins with all links, which a look-up of each id is cheaper than
+# as long as they are few.
+_FEW = 64
 _MATCH_LINKS = {
-    None: "MATCH (a:Node)-[e:Relation]->(b:Node)",
-    "out": "UNWIND $ids AS x MATCH (a:Node) WHERE a.id = x MATCH (a)-[e:Relation]->(b:Node)",
-    "in": "UNWIND $ids AS x MATCH (b:Node) WHERE b.id = x MATCH (a:Node)-[e:Relation]->(b)",
+    None: "MATCH (a:Node)-[e:Relation]->(b:Node) WHERE true",
+    ("one", "out"): "MATCH (a:Node)-[e:Relation]->(b:Node) WHERE a.id = $id",
+    ("one", "in"): "MATCH (a:Node)-[e:Relation]->(b:Node) WHERE b.id = $id",
+    ("many", "out"): "UNWIND $ids AS x MATCH (a:Node) WHERE a.id = x "
+    "MATCH (a)-[e:Relation]->(b:Node) WHERE true",
+    ("many", "in"): "UNWIND $ids AS x MATCH (b:Node) WHERE b.id = x "
+    "MATCH (a:Node)-[e:Relation]->(b) WHERE true",
 }
 _RETURN_LINKS = (
-    "RETURN a.id AS s, e.name AS n, b.id AS t, e.origin AS o, e.properties AS p, e.variant AS v"
+    "RETURN a.id AS s, e.name AS n, b.id AS t, e.origin AS o, e.variant AS v, e.properties"
 )
 
 
@@ -111,18 +126,24 @@ class LadybugGraph(Graph):
             )
         return self._file.write()
 
-    def put(self, vertices: Sequence[Vertex]) -> None:
+    def put(self, vertices: Sequence[Vertex]) -> set[str]:
         """Inserts or replaces vertices; links at a replaced vertex stay."""
         rows = {v.id: _vertex_row(check_vertex(v)) for v in vertices}
-        self._write_batches(_PUT, _VERTEX_TYPES, list(rows.values()))
+        with self.write():
+            wanted = [{"target": id_} for id_ in rows]
+            known = {row[0] for row in self._write_batches(_KNOWN, _LINK_TYPES[:1], wanted)}
+            new = [row for id_, row in rows.items() if id_ not in known]
+            self._write_batches(_CREATE, _VERTEX_TYPES, new)
+            self._write_batches(_SET, _VERTEX_TYPES, [rows[id_] for id_ in known])
+        return known
 
     def put_links(self, links: Sequence[Link]) -> None:
         """Inserts or replaces links."""
         rows = {link.key: _link_row(check_link(link)) for link in links}
         with self.write():
             self.remove_links(list(rows))
-            written = self._write_batches(_PUT_LINKS, _LINK_TYPES, list(rows.values()))
-            if written != len(rows):
+            counts = self._write_batches(_PUT_LINKS, _LINK_TYPES, list(rows.values()))
+            if sum(row[0] for row in counts) != len(rows):
                 self._refuse_missing_end(list(rows))
 
     def remove(self, ids: Sequence[str]) -> None:
@@ -168,27 +189,26 @@ class LadybugGraph(Graph):
         """Links in order of their keys."""
         if any(values is not None and not values for values in (ids, names, origins)):
             return []
-        parameters: dict[str, Any] = {}
-        conditions = []
-        match = _MATCH_LINKS[None if ids is None else direction]
+        starts: list[dict[str, Any]] = [{}]
+        match = _MATCH_LINKS[None]
         if ids is not None:
-            parameters["ids"] = list(dict.fromkeys(ids))
-        if names is not None:
-            conditions.append("e.name IN $names")
-            parameters["names"] = list(names)
-        if origins is not None:
-            conditions.append("e.origin IN $origins")
-            parameters["origins"] = list(origins)
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        text = f"{match}{where} {_RETURN_LINKS} ORDER BY s, n, t, o, v"
+            wanted = sorted(set(ids))
+            few = len(wanted) <= _FEW
+            match = _MATCH_LINKS["one" if few else "many", direction]
+            starts = [{"id": id_} for id_ in wanted] if few else [{"ids": wanted}]
+        tests = []
+        for name, column, values in (("names", "name", names), ("origins", "origin", origins)):
+            if values is not None:
+                tests.append(f" AND e.{column} IN ${name}")
+                starts = [{**start, name: list(values)} for start in starts]
+        text = f"{match}{''.join(tests)} {_RETURN_LINKS} ORDER BY s, n, t, o, v"
         if limit is not None:
             text += " LIMIT $limit"
-            parameters["limit"] = limit
+            starts = [{**start, "limit": limit} for start in starts]
+        rows = sorted(row for start in starts for row in self._file.read(text, start))
         return [
             Link(source, name, target, origin, decode_attributes(properties), variant)
-            for source, name, target, origin, properties, variant in self._file.read(
-                text, parameters
-            )
+            for source, name, target, origin, variant, properties in rows[:limit]
         ]
 
     def scan(self) -> Iterator[Vertex]:
@@ -223,13 +243,12 @@ class LadybugGraph(Graph):
         """Releases the file; a second call does nothing."""
         self._file.release(self)
 
-    def _write_batches(self, text: str, types: Types, rows: list[dict[str, Any]]) -> int:
-        written = 0
+    def _write_batches(self, text: str, types: Types, rows: list[dict[str, Any]]) -> Rows:
+        found: Rows = []
         with self.write():
             for start in range(0, len(rows), _BATCH):
-                result = self._file.load(text, types, rows[start : start + _BATCH])
-                written += result[0][0] if result else 0
-        return written
+                found += self._file.load(text, types, rows[start : start + _BATCH])
+        return found
 
     def _refuse_missing_end(self, keys: list[LinkKey]) -> None:
         known = self.vertices({end for key in keys for end in (key[0], key[2])})

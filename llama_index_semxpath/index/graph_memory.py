@@ -62,17 +62,19 @@ class MemoryGraph(Graph):
             finally:
                 self._undo = None
 
-    def put(self, vertices: Sequence[Vertex]) -> None:
+    def put(self, vertices: Sequence[Vertex]) -> set[str]:
         """Inserts or replaces vertices; links at a replaced vertex stay."""
         for vertex in vertices:
             check_vertex(vertex)
         with self.write():
+            known = {vertex.id for vertex in vertices} & self._vertices.keys()
             for vertex in vertices:
                 # Through the codec: the same values as from disk (tuples come as lists).
                 stored = copy.copy(vertex)
                 stored.origins = {o: _kept(p) for o, p in vertex.origins.items()}
                 stored.attributes = _kept(vertex.merged())
                 self._set_vertex(vertex.id, stored)
+            return known
 
     def put_links(self, links: Sequence[Link]) -> None:
         """Inserts or replaces links."""

@@ -172,8 +172,15 @@ class Graph(ABC):
         """A transaction: all of its writes happen, or none. It may be nested."""
 
     @abstractmethod
-    def put(self, vertices: Sequence[Vertex]) -> None:
-        """Inserts or replaces vertices; links at a replaced vertex stay."""
+    def put(self, vertices: Sequence[Vertex]) -> set[str]:
+        """Inserts or replaces vertices; links at a replaced vertex stay.
+
+        Returns:
+            Ids of those that were there before.
+
+        Raises:
+            AttributeValueError: A value that cannot be kept, by name; nothing is written.
+        """
 
     @abstractmethod
     def put_links(self, links: Sequence[Link]) -> None:

@@ -52,8 +52,9 @@ class PropertyGraphProjection:
             if node.previous:
                 links.append(Link(node.previous, NEXT, node.id))
         with self.graph.write():
-            self.graph.put([_vertex(node) for node in nodes])
-            self._replace(self._structure([node.id for node in nodes]), links)
+            # A node that is new has no links yet to compare with.
+            known = self.graph.put([_vertex(node) for node in nodes])
+            self._replace(self._structure(sorted(known)), links)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Deletes nodes with the links at them."""

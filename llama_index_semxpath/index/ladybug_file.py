@@ -25,7 +25,8 @@ _WRITING = frozenset(
     }
 )
 _READ_HINT = "use one MATCH … RETURN statement and give values as parameters"
-_BUFFER_BYTES = 256 << 20
+#: The most that Ladybug may keep in memory; taken only as it is needed.
+_BUFFER_BYTES = 1 << 30
 _DDL = (
     "CREATE NODE TABLE IF NOT EXISTS Meta(key STRING, value STRING, PRIMARY KEY(key))",
     "CREATE NODE TABLE IF NOT EXISTS Node(id STRING, kind STRING, type STRING, name STRING, "
@@ -56,11 +57,11 @@ class LadybugFile:
         self.holders = 0
         self._lock = threading.RLock()
         self._depth = 0
+        self._writer: Any = None
         self._idle: list[Any] = []
         self._idle_lock = threading.Lock()
         self._database = _open_database(path, read_only)
         try:
-            self._writer = self._connect()
             self._prepare()
         except BaseException:
             self._database.close()
@@ -102,9 +103,12 @@ class LadybugFile:
             if self._depth:
                 yield
                 return
-            _run(self._writer, "BEGIN TRANSACTION", {}, self.path)
-            self._depth = 1
+            # A connection keeps every prepared statement with the rows that it was given, without
+            # bound: so the writer's lives for one transaction.
+            self._writer = self._connect()
             try:
+                _run(self._writer, "BEGIN TRANSACTION", {}, self.path)
+                self._depth = 1
                 yield
                 _run(self._writer, "COMMIT", {}, self.path)
             except BaseException:
@@ -113,6 +117,8 @@ class LadybugFile:
                 raise
             finally:
                 self._depth = 0
+                self._writer.close()
+                self._writer = None
 
     def load(self, text: str, types: Types, rows: list[dict[str, Any]]) -> Rows:
         """Runs a writing statement over ``$rows``, inside :meth:`write`."""
@@ -129,7 +135,7 @@ class LadybugFile:
     def query(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         """All rows of a statement that somebody else wrote; it can only read the graph."""
         _check_reads_only(text)
-        with self._reader() as connection:
+        with self._connect() as connection:  # of its own: a connection keeps every text it ran
             _run(connection, "BEGIN TRANSACTION READ ONLY", {}, self.path)
             try:
                 with _our_errors(self.path):
@@ -155,7 +161,7 @@ class LadybugFile:
         """Writes the log into the database file."""
         with self._lock:
             if not self.read_only and not self._depth:
-                _run(self._writer, "CHECKPOINT", {}, self.path)
+                self.read("CHECKPOINT")
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
@@ -199,7 +205,7 @@ class LadybugFile:
 
     def _close(self) -> None:
         with self._lock, self._idle_lock:
-            for connection in (*self._idle, self._writer):
+            for connection in self._idle:
                 connection.close()
             self._idle.clear()
             self._database.close()

@@ -227,7 +227,7 @@ class GraphConformance:
     def test_replacing_a_vertex_keeps_its_links(self, graph: Graph) -> None:
         graph.put([Vertex("a", "P"), Vertex("b", "P")])
         graph.put_links([Link("a", "R", "b")])
-        graph.put([Vertex("b", "Q", text="new")])
+        assert graph.put([Vertex("b", "Q", text="new"), Vertex("c", "P")]) == {"b"}
         assert graph.vertices(["b"])["b"].kind == "Q"
         assert len(graph.links(["b"], "in")) == 1
 
