@@ -195,19 +195,23 @@ class _Checker:
             self.rules.is_nodes(start, "a path cannot go on from {}")
         filters = yield from self.filters(path.filters, kinds)
         steps: list[ast.Step] = []
-        waiting = list(path.steps)
-        for place, step in enumerate(waiting):
+        owners: Kinds = None  # kinds of the nodes whose attribute was reached
+        for place, step in enumerate(path.steps):
             before = steps[-1] if steps else None
-            last = place + 1 == len(waiting)
+            last = place + 1 == len(path.steps)
             step = self.resolve(step, before, kinds, value=last and inside)
-            if before is not None and before.axis == "attribute":
-                steps[-1] = step = self.back(before, step)
-                kinds = self.after(step, None)
-                continue
             self.text_test(step, last)
-            kinds = self.after(step, kinds)
-            checked = yield from self.filters(step.filters, kinds)
-            steps.append(replace(step, filters=checked))
+            if before is not None and before.axis == "attribute":
+                steps.pop()
+                kinds = None if step.axis == "self" else owners
+                checked = yield from self.filters(step.filters, kinds)
+                step = self.back(before, replace(step, filters=checked))
+                kinds = self.after(step, kinds)
+            else:
+                owners, kinds = kinds, self.after(step, kinds)
+                checked = yield from self.filters(step.filters, kinds)
+                step = replace(step, filters=checked)
+            steps.append(step)
         return replace(path, start=start, filters=filters, steps=tuple(steps)), kinds
 
     def filters(self, filters: Sequence[ast.Filter], kinds: Kinds) -> Task[tuple[ast.Filter, ...]]:
@@ -308,7 +312,7 @@ class _Checker:
     def unread(self, step: ast.Step, value: bool) -> ast.Step:
         """A bare name that the schema does not have: given by the language, or unknown."""
         name = step.test.name
-        if value and (self.is_reserved(name)):
+        if value and self.names.is_attribute(name) and not self.names.is_kind(name):
             return self.read(step, "attribute")
         if name == "Version":
             self.need("versions", "reading versions", step)
@@ -326,9 +330,6 @@ class _Checker:
             suggestions=self.names.like_any(name),
             hint="it is no attribute, no kind and no relation of this index",
         )
-
-    def is_reserved(self, name: str) -> bool:
-        return self.names.is_attribute(name) and not self.names.is_kind(name)
 
     def read(self, step: ast.Step, reading: str) -> ast.Step:
         if reading == "attribute":
