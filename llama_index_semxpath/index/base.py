@@ -73,7 +73,11 @@ class SemXPathIndex:
         self.reader = Reader(self.config, embed_model=embed_model, catalog=self.catalog)
         self._projections = Projections(self.config, self.reader.embeddings)
         self.writer = Writer(
-            self.config, self.catalog, self.reader.embeddings, self._projections.open
+            self.config,
+            self.catalog,
+            self.reader.embeddings,
+            self._projections.open,
+            self._projections.close,
         )
 
     @classmethod

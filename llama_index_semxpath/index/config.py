@@ -34,6 +34,7 @@ class StoreConfig:
         graph: ``ladybug`` (in the directory), ``memory`` or ``none``.
         default_access: Whether nodes without labels are readable while others carry some:
             ``deny`` or ``allow``.
+        patience: Seconds that a writer waits for another one, and for a server, > 0.
 
     Example:
         >>> StoreConfig(Path("s")).catalog.name
@@ -46,6 +47,7 @@ class StoreConfig:
     collection: str = "semxpath"
     graph: str = "ladybug"
     default_access: DefaultAccess = "deny"
+    patience: float = 30.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "store", Path(self.store))
@@ -112,8 +114,8 @@ class StoreConfig:
     def from_file(cls, path: Path | str) -> StoreConfig:
         """Reads a TOML file.
 
-        The file holds ``store`` and ``default_access`` at the top, ``uri``, ``token`` and
-        ``collection`` in ``[vectors]``, and ``store`` in ``[graph]``. A relative ``store`` is
+        The file holds ``store``, ``default_access`` and ``patience`` at the top, ``uri``, ``token``
+        and ``collection`` in ``[vectors]``, and ``store`` in ``[graph]``. A relative ``store`` is
         relative to the file.
 
         Raises:
@@ -146,6 +148,8 @@ def _flatten(data: dict[str, Any], path: Path) -> dict[str, Any]:
         else:
             raise StoreError(f"unknown key '{key}'", where=str(path))
     for key, value in values.items():
-        if not isinstance(value, str):
-            raise StoreError(f"'{key}' must be a string", where=str(path))
+        wanted = (int, float) if key == "patience" else str
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            kind = "number" if key == "patience" else "string"
+            raise StoreError(f"'{key}' must be a {kind}", where=str(path))
     return values

@@ -10,9 +10,12 @@ import contextlib
 import json
 import logging
 import os
+import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,7 +36,6 @@ _VALUE_BYTES = 1_024
 MAX_RESULTS = 16_384
 #: Rows of one request: 2,000 vectors of 512 dimensions are 4 MiB, well below the 64 MiB limit.
 _ROWS = 2_000
-_TIMEOUT = 30.0
 
 
 class MilvusProjection:
@@ -44,6 +46,7 @@ class MilvusProjection:
         dimension: Components of a vector, 1 and up.
         collection: Name of the collection; made when it is not there.
         token: Token of the server.
+        timeout: Seconds to wait for an answer, > 0.
 
     Raises:
         StoreLockedError: Another process holds the file.
@@ -54,19 +57,28 @@ class MilvusProjection:
     name = "vectors"
 
     def __init__(
-        self, uri: str, *, dimension: int, collection: str = "semxpath", token: str = ""
+        self,
+        uri: str,
+        *,
+        dimension: int,
+        collection: str = "semxpath",
+        token: str = "",
+        timeout: float = 30.0,
     ) -> None:
         self.uri = uri
         self.collection = collection
         self.dimension = dimension
+        self._timeout = timeout
         # gRPC writes to standard error by itself, about pings that Milvus Lite finds too many.
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         with self._errors("opened"):
             from pymilvus import MilvusClient
 
-            # It logs the errors that it raises, too.
-            logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
-            self._client = MilvusClient(uri=uri, token=token, timeout=_TIMEOUT)
+            # They log the errors that they raise, too.
+            for logger in ("pymilvus", "milvus_lite"):
+                logging.getLogger(logger).setLevel(logging.CRITICAL)
+            _Lite.take(uri)
+            self._client = MilvusClient(uri=uri, token=token, timeout=timeout)
             if self._client.has_collection(collection):
                 self._check_schema()
             else:
@@ -79,14 +91,14 @@ class MilvusProjection:
         rows = iter([_row(node) for node in nodes if node.vector is not None])
         while batch := list(islice(rows, _ROWS)):
             with self._errors("written to"):
-                self._client.upsert(self.collection, batch)
+                self._client.upsert(self.collection, batch, timeout=self._timeout)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Deletes rows by id."""
         todo = iter(dict.fromkeys(ids))
         while batch := list(islice(todo, _ROWS)):
             with self._errors("written to"):
-                self._client.delete(self.collection, filter=_has_id(batch))
+                self._client.delete(self.collection, filter=_has_id(batch), timeout=self._timeout)
 
     def search(self, vector: Vector, condition: Condition, limit: int) -> list[tuple[str, float]]:
         """Nearest rows that meet a condition.
@@ -107,6 +119,7 @@ class MilvusProjection:
                 limit=min(limit, MAX_RESULTS),
                 output_fields=["id"],
                 consistency_level="Strong",
+                timeout=self._timeout,
             )
         return [(hit["id"], float(hit["distance"])) for hit in found[0]]
 
@@ -119,6 +132,7 @@ class MilvusProjection:
                 output_fields=["id"],
                 limit=limit,
                 consistency_level="Strong",
+                timeout=self._timeout,
             )
         return [row["id"] for row in rows]
 
@@ -133,6 +147,7 @@ class MilvusProjection:
                     filter=_has_id(batch),
                     output_fields=["id", "vector"],
                     consistency_level="Strong",
+                    timeout=self._timeout,
                 )
             found.update((row["id"], np.asarray(row["vector"], np.float32)) for row in rows)
         return found
@@ -142,7 +157,7 @@ class MilvusProjection:
         with self._errors("read"):
             rows = self._client.query(
                 self.collection, filter="", output_fields=["count(*)"],
-                consistency_level="Strong",
+                consistency_level="Strong", timeout=self._timeout,
             )  # fmt: skip
         return int(rows[0]["count(*)"])
 
@@ -159,6 +174,7 @@ class MilvusProjection:
                     output_fields=["id", "doc", "order_key", "labels", "fingerprint"],
                     limit=MAX_RESULTS,
                     consistency_level="Strong",
+                    timeout=self._timeout,
                 )
             for row in sorted(rows, key=lambda row: row["id"].encode()):
                 yield _projected(row)
@@ -173,6 +189,7 @@ class MilvusProjection:
         """Closes the connection."""
         with contextlib.suppress(Exception):
             self._client.close()
+        _Lite.release(self.uri)
 
     def _create(self) -> None:
         from pymilvus import DataType
@@ -232,6 +249,31 @@ class MilvusProjection:
                 where=self.uri,
                 hint="check that it runs; the catalog is intact and will catch up",
             ) from None
+
+
+class _Lite:
+    """Counts who uses an embedded database, which a closed client would keep locked."""
+
+    _users: ClassVar[Counter[str]] = Counter()
+    _lock = threading.Lock()
+
+    @classmethod
+    def take(cls, uri: str) -> None:
+        if "://" not in uri:
+            with cls._lock:
+                cls._users[os.path.abspath(uri)] += 1
+
+    @classmethod
+    def release(cls, uri: str) -> None:
+        if "://" in uri:
+            return
+        path = os.path.abspath(uri)
+        with cls._lock:
+            cls._users[path] -= 1
+            if cls._users[path] > 0:
+                return
+            del cls._users[path]
+            import_module("milvus_lite.server_manager").server_manager_instance.release_server(path)
 
 
 def _has_id(ids: Sequence[str]) -> str:

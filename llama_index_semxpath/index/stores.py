@@ -50,6 +50,7 @@ class Projections:
                     dimension=self._embeddings.dimension,
                     collection=self._config.collection,
                     token=self._config.milvus_token,
+                    timeout=self._config.patience,
                 )
             return self._open["vectors"]
 

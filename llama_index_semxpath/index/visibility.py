@@ -66,12 +66,9 @@ def _whole_documents(table: TreeTable, mask: Mask) -> set[str]:
 
 def _anchored(table: TreeTable, mask: Mask, relation: Relation) -> bool:
     doc, source, _, target = relation
-    for id_ in (source, target):
-        row = table.position(id_)
-        if row is not None and mask[row] and table.doc[row] >= 0:
-            if table.docs[table.doc[row]] == doc:
-                return True
-    return False
+    code = table.docs.index(doc) if doc in table.docs else -1
+    rows = [row for row in (table.position(source), table.position(target)) if row is not None]
+    return any(mask[row] and table.doc[row] == code >= 0 for row in rows)
 
 
 def _with_relations(table: TreeTable, relations: Sequence[Relation]) -> TreeTable:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from llama_index_semxpath.engines.parts import bare_title
+from llama_index_semxpath.errors import StoreError
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.catalog_writer import CatalogWriter, Written
 from llama_index_semxpath.index.codec import digest
@@ -82,16 +83,18 @@ class Writer:
         catalog: Its catalog.
         embeddings: Its vectors.
         open_projections: Opens the projections for writing, or returns them open.
+        close_projections: Lets go of them.
     """
 
     config: StoreConfig
     catalog: Catalog
     embeddings: Embeddings
     open_projections: Callable[[], Sequence[Projection]]
+    close_projections: Callable[[], None]
     lock: WriterLock = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lock = WriterLock(self.config.lock)
+        self.lock = WriterLock(self.config.lock, self.config.patience)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -149,6 +152,14 @@ class Writer:
         """Brings the projections up to the catalog; returns the count of nodes written."""
         if not pending(self.catalog):
             return 0
+        try:
+            return self._drain(tell)
+        except StoreError:
+            # A broken connection stays broken: the next turn makes a new one.
+            self.close_projections()
+            raise
+
+    def _drain(self, tell: Progress | None) -> int:
         count = 0
         for projection in self.open_projections():
             name = projection.name

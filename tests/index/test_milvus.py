@@ -174,10 +174,9 @@ def test_a_foreign_collection_is_refused(tmp_path):
         MilvusProjection(str(tmp_path / "m.db"), dimension=DIMENSION, collection="theirs")
 
 
-def test_a_server_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setattr("llama_index_semxpath.index.milvus._TIMEOUT", 1.0)
+def test_a_server_that_is_not_there_is_named():
     with pytest.raises(StoreError, match=r"127\.0\.0\.1:9"):
-        MilvusProjection("http://127.0.0.1:9", dimension=DIMENSION)
+        MilvusProjection("http://127.0.0.1:9", dimension=DIMENSION, timeout=1.0)
 
 
 @pytest.mark.parametrize(
