@@ -312,6 +312,9 @@ def _preceding_sibling_set(table: TreeTable, rows: Rows, test: NodeTest) -> Rows
 
 
 def _following_set(table: TreeTable, rows: Rows, test: NodeTest) -> Rows:
+    rows = rows[rows > 0]  # nothing comes after or before the root
+    if not len(rows):
+        return _EMPTY
     start, stop = table.tree_bounds(rows)
     first = np.flatnonzero(np.diff(start, prepend=-1))
     ends = np.minimum.reduceat(table.end[rows], first).astype(np.int64)
@@ -319,6 +322,9 @@ def _following_set(table: TreeTable, rows: Rows, test: NodeTest) -> Rows:
 
 
 def _preceding_set(table: TreeTable, rows: Rows, test: NodeTest) -> Rows:
+    rows = rows[rows > 0]
+    if not len(rows):
+        return _EMPTY
     start, _ = table.tree_bounds(rows)
     last = np.flatnonzero(np.diff(start, append=-1))
     starts, stops = start[last].astype(np.int64), rows[last].astype(np.int64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from llama_index_semxpath.engines.base import Dataset, Scope, SearchRequest, Targets
+from llama_index_semxpath.engines.leaves import OWN_TEXT
 from llama_index_semxpath.engines.sets import NodeSet, ValueSet, flags, group_starts
 from llama_index_semxpath.engines.values import Scores, Strings, Value
 from llama_index_semxpath.errors import (
@@ -87,7 +88,7 @@ class Grader:
             grades = np.zeros(len(subject.rows))
             for column, places in subject.parts():
                 if len(places):
-                    field = None if column is None else column.name
+                    field = None if column is None or column.name == OWN_TEXT else column.name
                     grades[places] = self._graded(scorer, phrase, subject.rows[places], field)
         if subject.owner is None:
             return np.array([grades.max() if len(grades) else 0.0])

@@ -38,8 +38,9 @@ from llama_index_semxpath.xpath.planner import Physical, make_plan
 from llama_index_semxpath.xpath.rules import rewrite
 from llama_index_semxpath.xpath.types import is_graded
 
-#: Frames that one level of a query takes here, at most, and the levels a query may have.
-_FRAMES = 4_000
+#: Nested brackets up to which Python's usual limit on frames is enough, and the limit beyond.
+_SHALLOW = 50
+_FRAMES = 10_000
 #: Reader's trees that are kept, by mask.
 _VIEWS = 8
 
@@ -87,8 +88,7 @@ class MemoryEngine:
         table = self._table(visible)
         expr, plan, steps = self._planned(query, table, params, visible)
         recorder = Recorder(steps, tracing=trace)
-        # Pure Python calls only: a deep query needs a higher limit, not a larger C stack.
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
+        _allow_depth(query)
         evaluator = Evaluator(self.dataset, table, params or {}, query, recorder)
         try:
             value = evaluator.value(expr, Context(np.zeros(1, dtype=np.int32)))
@@ -208,6 +208,16 @@ class MemoryEngine:
         found = rows if table.base_rows is None else table.base_rows[rows]
         answer = None if isinstance(value, NodeSet) else _typed_values(table, value, order)
         return Evaluation(found, scores, plan, evaluator.grader.why(rows), answer, graded=graded)
+
+
+def _allow_depth(query: str) -> None:
+    """Lets a deeply nested query recurse: Python frames only, so the C stack stays small."""
+    depth = deepest = 0
+    for char in query:
+        depth += (char in "([") - (char in ")]")
+        deepest = max(deepest, depth)
+    if deepest > _SHALLOW:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
 
 def _schema(table: TreeTable) -> Schema:

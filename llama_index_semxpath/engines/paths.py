@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from llama_index_semxpath.engines.axes import NodeTest, sibling_places, step_pairs, step_set
+from llama_index_semxpath.engines.leaves import (
+    attribute_step,
+    filter_values,
+    step_from_values,
+    text_step,
+    united_values,
+)
 from llama_index_semxpath.engines.relations import walk_relation
 from llama_index_semxpath.engines.sets import (
     PAIR_LIMIT,
@@ -21,7 +28,7 @@ from llama_index_semxpath.engines.sets import (
     unique_pairs,
 )
 from llama_index_semxpath.engines.values import Value, to_numbers
-from llama_index_semxpath.tree.columns import Column, Floats, Mask, Rows
+from llama_index_semxpath.tree.columns import Floats, Mask, Rows
 from llama_index_semxpath.xpath import ast
 from llama_index_semxpath.xpath.types import type_of
 
@@ -142,11 +149,11 @@ class PathWalker:
             step: Axis, test and filters.
         """
         if isinstance(found, ValueSet):
-            return self._from_values(found, step)
+            return step_from_values(self, found, step)
         if step.axis == "attribute":
-            return self._attributes(found, step)
+            return attribute_step(self, found, step)
         if step.test.type == "text":
-            return self._own_texts(found, step)
+            return text_step(self, found, step)
         if step.axis == "version":
             raise self.evaluator.lacks(
                 "this index keeps no versions", step.span[0], "versions exist in agent memory"
@@ -261,14 +268,15 @@ class PathWalker:
             kept, mask = self._passing(entries, part)
             return kept, group[mask]
         position, size = ranks(group)
-        mask, scores = self._position_mask(part, entries.rows, position, size)
+        mask, scores = self.position_mask(part, entries.rows, position, size)
         kept = _scaled(entries, scores).keep(mask)
         self.evaluator.recorder.trace(part, self.table, entries.rows, mask, None, None)
         return kept, group[mask]
 
-    def _position_mask(
+    def position_mask(
         self, part: ast.Filter, rows: Rows, position: Any, size: Any
     ) -> tuple[Mask, Floats | None]:
+        """Who passes a filter that looks at positions, and the scores of a graded one."""
         if isinstance(part, ast.Index):
             wanted = part.position if part.position >= 0 else size + 1 + part.position
             return (position == wanted) & (position > 0), None
@@ -351,7 +359,7 @@ class PathWalker:
     def _whole(self, found: NodeSet | ValueSet, part: ast.Filter) -> NodeSet | ValueSet:
         """A filter after parentheses: positions count over the whole set of a context."""
         if isinstance(found, ValueSet):
-            return self._filter_values(found, part)
+            return filter_values(self, found, part)
         if isinstance(part, ast.Predicate) and not self._counts(part.expr):
             return self.filtered(found, part)
         entries, _ = self._filter_groups(found, found.owners(), part)
@@ -364,111 +372,9 @@ class PathWalker:
         place, start, stop = sibling_places(self.table, rows)
         target = place.astype(np.int64) + offset
         inside = (target >= start) & (target < stop)
-        found = self.table.child_lists[0][np.where(inside, target, 0)] if len(rows) else rows
-        return np.where(inside, found, 0).astype(np.int32)
-
-    # -- attributes and texts -----------------------------------------------------------------
-
-    def _attributes(self, found: NodeSet, step: ast.Step) -> ValueSet:
-        if step.test.type == "name":
-            names = [step.test.name] if step.test.name in self.table.columns else []
-        elif step.test.type in ("any-name", "any-node"):
-            names = list(self.table.columns)
-        else:
-            names = []
-        places, which = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-        columns = [self.table.columns[name] for name in names]
-        for index, column in enumerate(columns):
-            has = np.flatnonzero(column.slots(len(self.table))[found.rows] >= 0)
-            places.append(has)
-            which.append(np.full(len(has), index, dtype=np.int32))
-        place, code = np.concatenate(places), np.concatenate(which)
-        if len(columns) > 1:
-            order = np.lexsort((code, place))
-            place, code = place[order], code[order]
-        values = ValueSet(
-            found.rows[place],
-            None if found.owner is None else found.owner[place],
-            tuple(columns) or (None,),
-            code if len(columns) > 1 else None,
-            None if found.scores is None else found.scores[place],
-        )
-        if step.filters:
-            # Positions count among the attributes of one node.
-            node = np.zeros(len(place), np.int64) if not len(place) else place
-            for part in step.filters:
-                values, node = self._filter_value_groups(values, node, part)
-        return values
-
-    def _own_texts(self, found: NodeSet, step: ast.Step) -> ValueSet:
-        """``text()`` is a node's own text: there are no text nodes below it."""
-        if step.axis in ("descendant", "descendant-or-self"):
-            below = replace(step, axis="descendant-or-self", test=ast.Test("any-node"), filters=())
-            reached = self.step(found, below)
-            assert isinstance(reached, NodeSet)
-            found = reached
-        elif step.axis not in ("child", "self"):
-            found = found.keep(np.zeros(len(found.rows), np.bool_))
-        texts = self.table.texts(found.rows)
-        some = np.fromiter(map(bool, texts), dtype=np.bool_, count=len(texts))
-        found = found.keep(some)
-        values = ValueSet(found.rows, found.owner, (None,), None, found.scores)
-        node = np.arange(len(values.rows))
-        for part in step.filters:
-            values, node = self._filter_value_groups(values, node, part)
-        return values
-
-    def _filter_values(self, values: ValueSet, part: ast.Filter) -> ValueSet:
-        return self._filter_value_groups(values, values.owners(), part)[0]
-
-    def _filter_value_groups(
-        self, values: ValueSet, group: Any, part: ast.Filter
-    ) -> tuple[ValueSet, Any]:
-        from llama_index_semxpath.engines.evaluate import Context
-
-        if isinstance(part, ast.Shift):
-            self.evaluator.fail("an attribute has no siblings", ast.Num(0, part.span))
-        position, size = ranks(group)
-        if not isinstance(part, ast.Predicate):
-            mask, _ = self._position_mask(part, values.rows, position, size)
-            return values.keep(mask), group[mask]
-        mask = np.zeros(len(values.rows), dtype=np.bool_)
-        scores = np.ones(len(values.rows)) if values.scores is None else values.scores.copy()
-        graded = values.scores is not None
-        for column, places in values.parts():
-            if not len(places):
-                continue
-            context = Context(
-                values.rows[places],
-                position[places].astype(np.float64),
-                size[places].astype(np.float64),
-                column,
-            )
-            if type_of(part.expr, self.evaluator.params) == "number":
-                wanted = self.evaluator.numbers(part.expr, context)
-                mask[places] = np.broadcast_to(wanted, len(places)) == position[places]
-                continue
-            passed, grades = self.evaluator.condition(part.expr, context)
-            mask[places] = passed
-            if grades is not None:
-                graded = True
-                scores[places] *= grades
-        return replace(values, scores=scores if graded else None).keep(mask), group[mask]
-
-    def _from_values(self, values: ValueSet, step: ast.Step) -> NodeSet | ValueSet:
-        """A step from attributes: only to themselves and up."""
-        if step.axis == "self" and step.test.type == "any-node":
-            for part in step.filters:
-                values = self._filter_values(values, part)
-            return values
-        owners = unique_pairs(NodeSet(values.rows, values.owner, values.scores), len(self.table))
-        upward = {"parent": "self", "ancestor": "ancestor-or-self"}.get(step.axis)
-        if upward == "self":
-            return self.step(owners, replace(step, axis="self"))
-        if upward == "ancestor-or-self":
-            return self.step(owners, replace(step, axis="ancestor-or-self"))
-        empty = np.zeros(len(owners.rows), dtype=np.bool_)
-        return owners.keep(empty)
+        found = np.zeros(len(rows), dtype=np.int32)
+        found[inside] = self.table.child_lists[0][target[inside]]
+        return found
 
     # -- union --------------------------------------------------------------------------------
 
@@ -480,7 +386,7 @@ class PathWalker:
                 joined = replace(_joined([a, b]), sequence=False)
                 return unique_pairs(joined, len(self.table))
             if isinstance(a, ValueSet) and isinstance(b, ValueSet):
-                return _united_values(a, b, len(self.table))
+                return united_values(a, b, len(self.table))
             if not len(a.rows) or not len(b.rows):
                 return a if len(a.rows) else b
         self.evaluator.fail("nodes and attributes cannot be united", expr)
@@ -553,30 +459,6 @@ def _spread(found: NodeSet | ValueSet, count: int) -> NodeSet | ValueSet:
         return NodeSet(found.rows[places], owner, scores)
     which = None if found.which is None else found.which[places]
     return ValueSet(found.rows[places], owner, found.columns, which, scores)
-
-
-def _united_values(left: ValueSet, right: ValueSet, size: int) -> ValueSet:
-    columns: list[Column | None] = list(left.columns)
-    for column in right.columns:
-        if column not in columns:
-            columns.append(column)
-    codes = []
-    for side in (left, right):
-        own = np.zeros(len(side.rows), np.int64) if side.which is None else side.which
-        places = np.array([columns.index(column) for column in side.columns], dtype=np.int64)
-        codes.append(places[own])
-    rows = np.concatenate([left.rows, right.rows])
-    code = np.concatenate(codes)
-    owners = np.concatenate([left.owners(), right.owners()])
-    keys = (owners.astype(np.int64) * size + rows) * len(columns) + code
-    _, first = np.unique(keys, return_index=True)
-    scores = None
-    if left.scores is not None or right.scores is not None:
-        scores = np.concatenate(
-            [np.ones(len(s.rows)) if s.scores is None else s.scores for s in (left, right)]
-        )[first]
-    owner = None if left.owner is None else owners[first].astype(np.int32)
-    return ValueSet(rows[first], owner, tuple(columns), code[first].astype(np.int32), scores)
 
 
 def _asks_position(expr: ast.Expr) -> bool:
