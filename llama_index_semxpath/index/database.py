@@ -80,6 +80,23 @@ class Database:
                 self._writer.rollback()
                 raise
 
+    @contextmanager
+    def write_at_once(self) -> Iterator[sqlite3.Connection]:
+        """Like :meth:`write`, for what can wait for another day: it never waits itself.
+
+        Raises:
+            StoreLockedError: Something else is being written.
+        """
+        if not self._lock.acquire(blocking=False):
+            raise StoreLockedError("the store is being written to", where=str(self.path.parent))
+        try:
+            self._writer.execute("PRAGMA busy_timeout = 0")
+            with self.write() as connection:
+                yield connection
+        finally:
+            self._writer.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
+            self._lock.release()
+
     def close(self) -> None:
         """Closes every connection; the database is of no use afterwards."""
         with self._lock:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from llama_index_semxpath.errors import StoreError, StoreLockedError
-from llama_index_semxpath.index.codec import decode_attributes, encode_attributes
+from llama_index_semxpath.index.codec import decode_attributes, encode_attributes, query_attributes
 from llama_index_semxpath.index.graph_model import (
     Criteria,
     Direction,
@@ -25,7 +25,7 @@ from llama_index_semxpath.index.graph_model import (
     check_vertex,
 )
 from llama_index_semxpath.index.ladybug_file import LadybugFile, Rows, Types
-from llama_index_semxpath.tree.columns import nfc
+from llama_index_semxpath.text import nfc
 
 _BATCH = 5_000
 _LIGHT = (
@@ -235,6 +235,10 @@ class LadybugGraph(Graph):
         """
         return self._file.query(text, parameters or {})
 
+    def rows(self, text: str, parameters: Mapping[str, Any] | None = None) -> Rows:
+        """Rows of a reading statement of ours (see ``engines.cypher``)."""
+        return self._file.read(text, parameters or {})
+
     def checkpoint(self) -> None:
         """Writes the log into the database file."""
         self._file.checkpoint()
@@ -260,9 +264,12 @@ class LadybugGraph(Graph):
 
 def _vertex_row(vertex: Vertex) -> dict[str, Any]:
     attributes = vertex.merged()
-    # For conditions only; the values themselves are in `attributes`.
-    strings = {k: nfc(v) for k, v in attributes.items() if isinstance(v, str)}
-    numbers = {k: float(v) for k, v in attributes.items() if _is_number(v)}
+    # For conditions only, as `@name` reads them; the values themselves are in `attributes`.
+    read = query_attributes(attributes)
+    if vertex.type == "entity":
+        read = {"name": vertex.name, "aliases": list(vertex.aliases), **read}
+    strings = {k: nfc(v) for k, v in read.items() if isinstance(v, str)}
+    numbers = {k: float(cast(float, v)) for k, v in read.items() if _is_number(v)}
     return {
         "id": vertex.id,
         "kind": vertex.kind,
@@ -285,7 +292,7 @@ def _vertex_row(vertex: Vertex) -> dict[str, Any]:
         "strings": list(strings.values()),
         "number_keys": list(numbers),
         "numbers": list(numbers.values()),
-        "untyped": [k for k in attributes if k not in strings and k not in numbers],
+        "untyped": [k for k in read if k not in strings and k not in numbers],
     }
 
 

@@ -57,10 +57,23 @@ class VectorCache:
         """Float32 bytes by hash, for those that are there."""
         return dict(self._rows(model, list(dict.fromkeys(hashes)), "hash, vector"))
 
-    def put(self, model: int, hashes: Sequence[bytes], vectors: Matrix) -> None:
-        """Keeps vectors, in a transaction of their own: a cache may hold more than nodes use."""
+    def put(
+        self, model: int, hashes: Sequence[bytes], vectors: Matrix, *, wait: bool = True
+    ) -> None:
+        """Keeps vectors, in a transaction of their own: a cache may hold more than nodes use.
+
+        Args:
+            model: Code of the model.
+            hashes: Hashes of the embedded texts.
+            vectors: Their vectors, as rows.
+            wait: Wait for other writers; else give up at once.
+
+        Raises:
+            StoreLockedError: Others write, and ``wait`` is off or they do not finish.
+        """
         rows = [(model, h, v.tobytes()) for h, v in zip(hashes, vectors, strict=True)]
-        with self._database.write() as connection:
+        write = self._database.write if wait else self._database.write_at_once
+        with write() as connection:
             connection.executemany(
                 "INSERT INTO vectors (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 rows,

@@ -72,18 +72,29 @@ class Embeddings:
         return self._identify()[1]
 
     def query_vector(self, phrase: str) -> Vector:
-        """Unit vector of a question, remembered for the life of the process."""
+        """Unit vector of a question; one asked before does not load the model."""
         with self._lock:
             if phrase in self._phrases:
                 self._phrases.move_to_end(phrase)
                 return self._phrases[phrase]
-        self._prove()
-        vector = self.embedder.embed_query(phrase)
+        vector = self._phrase_vector(phrase)
         with self._lock:
             self._phrases[phrase] = vector
             if len(self._phrases) > _PHRASES:
                 self._phrases.popitem(last=False)
         return vector
+
+    def _phrase_vector(self, phrase: str) -> Vector:
+        # A model may embed questions otherwise than texts, so they are kept apart.
+        code, hash_ = self.code(), digest("question", phrase)
+        found = self.catalog.vectors.get(code, [hash_])
+        if hash_ in found:
+            return np.frombuffer(found[hash_], np.float32)
+        self._prove()
+        vector = self._checked(self.embedder.embed_query(phrase)[None, :])
+        self._keep(code, [hash_], vector, must=False)
+        result: Vector = vector[0]
+        return result
 
     def text_vectors(self, texts: Sequence[str], *, must_keep: bool = False) -> Matrix:
         """Unit vectors of texts, from the cache or, where it has none, computed and kept.
@@ -108,7 +119,7 @@ class Embeddings:
 
     def _keep(self, code: int, hashes: Sequence[bytes], vectors: Matrix, must: bool) -> None:
         try:
-            self.catalog.vectors.put(code, hashes, vectors)
+            self.catalog.vectors.put(code, hashes, vectors, wait=must)
         except StoreError:
             # A reader beside a long write, or on a read-only disk, does without the cache.
             if must:
