@@ -12,6 +12,8 @@ from llama_index_semxpath.retrievers.words import content_words, is_cjk, sentenc
 
 #: Below this share of the question's weight, no span says enough to be an answer.
 MIN_COVERAGE = 0.34
+#: Similarity in meaning that answers a question asked in another language than the documents'.
+MIN_MEANING = 0.35
 #: What a heading's word counts against one in the text itself.
 HEADING_SHARE = 0.6
 
@@ -46,6 +48,7 @@ class Passage:
         columns: Header cells, for a table row.
         cells: Cells of a table row as text, in the order of ``columns``.
         exact: Whether the question named this very place, so that no overlap of words is needed.
+        meaning: Similarity in meaning to the question, in [0, 1]; 0 where it was not asked.
     """
 
     source: int
@@ -56,6 +59,7 @@ class Passage:
     columns: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
     exact: bool = False
+    meaning: float = 0.0
 
 
 @dataclass(slots=True)
@@ -121,7 +125,8 @@ def extract_answer(
         >>> extract_answer("Who is the king of France?", facts).found
         False
     """
-    spans = [span for passage in passages for span in _spans(question, passage)]
+    told = [passage for passage in passages if passage.kind not in ("Section", "Document")]
+    spans = [span for passage in told or passages for span in _spans(question, passage)]
     wanted = content_words(question)
     if any(span.passage.exact for span in spans):
         return _render(question, _in_order_of_place(spans, characters), 1.0)
@@ -133,6 +138,9 @@ def extract_answer(
         span.score = _score(question, span, weights, total)
     best = max(_coverage(span, weights) / total for span in spans)
     if best < MIN_COVERAGE:
+        near = _other_language(question, spans)
+        if near:
+            return _render(question, near, near[0].passage.meaning)
         return Extract(not_found(question), found=False, confidence=round(best, 3))
     chosen = _choose(spans, weights, total, limit, characters)
     covered = frozenset().union(*(_all_words(span) for span in chosen))
@@ -147,6 +155,17 @@ def _spans(question: str, passage: Passage) -> Iterable[_Span]:
     for place, text in enumerate(texts):
         body = text if not passage.columns else f"{' '.join(passage.columns)} {text}"
         yield _Span(passage, text, place, frozenset(asked & set(words(body))))
+
+
+def _other_language(question: str, spans: Sequence[_Span]) -> list[_Span]:
+    """Spans nearest in meaning, where question and documents share no words to go by."""
+    foreign = [
+        span
+        for span in spans
+        if span.passage.meaning >= MIN_MEANING and is_cjk(span.text) != is_cjk(question)
+    ]
+    best = max((span.passage.meaning for span in foreign), default=0.0)
+    return [span for span in foreign if span.passage.meaning >= 0.9 * best][:2]
 
 
 def _weights(wanted: Sequence[str], spans: Sequence[_Span]) -> dict[str, float]:

@@ -151,7 +151,9 @@ class ContextBuilder:
             columns, cells = self._row(node, principal)
         elif not text and node.kind not in ("Section", "Document", "List", "Table", "Quote"):
             text = "; ".join(f"{name}: {value}" for name, value in node.attributes.items())
-        return Passage(0, text.strip(), node.kind, node.path, one.score, columns, cells, one.exact)
+        meaning = one.why.get("semantic") or 0.0
+        text = text.strip()
+        return Passage(0, text, node.kind, node.path, one.score, columns, cells, one.exact, meaning)
 
     def _row(self, row: Match, principal: Principal) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Header and cells of a table row, each cell as its table writes it."""

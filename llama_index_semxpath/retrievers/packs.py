@@ -81,12 +81,14 @@ class DocumentPacks:
         id: Document id.
         packs: In document order.
         head: Search words of the document's id, title and first line.
+        opening: Those of its id, title and first pack: what it may be named by.
         vocabulary: All its search words.
     """
 
     id: str
     packs: list[Pack]
     head: Counter[str]
+    opening: frozenset[str]
     vocabulary: frozenset[str]
 
 
@@ -128,7 +130,8 @@ def pack_document(doc: str, nodes: Sequence[Match], size: int = PACK_TOKENS) -> 
     first = next((node.text for node in nodes if node.text.strip()), "")[:_FIRST_LINE]
     head = search_words(re.sub(r"[/_.\-]+", " ", doc), title or "", first)
     seen = frozenset(head).union(*(pack.body for pack in packs))
-    return DocumentPacks(doc, packs, head, seen)
+    opening = frozenset(head) | frozenset(packs[0].body if packs else ())
+    return DocumentPacks(doc, packs, head, opening, seen)
 
 
 def search_words(*texts: str) -> Counter[str]:

@@ -21,6 +21,8 @@ _K1, _B = 1.2, 0.75
 #: A further document is chosen when it adds this share of the question's weight.
 _ADDS = 0.1
 _MOST_DOCUMENTS = 6
+#: A document is named when its beginning holds this share of the question's weight.
+_NAMES = 0.25
 #: Share of the best one's gain from which a document holds the question's words as well.
 _ALIKE = 0.95
 #: What standing in a chosen document is worth; above what any place can score by itself.
@@ -82,11 +84,14 @@ class Bm25:
         return scores
 
 
-def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list[Ranked]:
+def rank_packs(
+    asked: Sequence[str], documents: Sequence[DocumentPacks], plain: Sequence[str] = ()
+) -> list[Ranked]:
     """Packs of some candidate documents, best first.
 
     Args:
         asked: Search words of the question, each once.
+        plain: Those of them that are words of their own, by which coverage goes; all by default.
         documents: The candidates.
 
     Returns:
@@ -98,7 +103,8 @@ def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list
     among_all = Bm25([pack.body + document.head for document, pack in packs])
     overall = _normal(among_all.scores(asked))
     whole = _documents(asked, documents, packs, overall)
-    chosen = _cover(asked, documents, whole)
+    named = _named(asked, documents)
+    chosen = _cover(asked, documents, whole, named)
     scores: list[float] = []
     at = 0
     for place, document in enumerate(documents):
@@ -108,7 +114,7 @@ def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list
             scores.append(overall[at] + inner + whole[place] + bonus)
             at += 1
     best = max(scores)
-    rarity = {word: among_all.idf(word) for word in asked}
+    rarity = {word: among_all.idf(word) for word in plain or asked}
     total = sum(rarity.values())
     ranked = [
         Ranked(document.id, pack, score / best, _held(rarity, document, pack) / total)
@@ -120,6 +126,21 @@ def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list
 
 def _held(rarity: Mapping[str, float], document: DocumentPacks, pack: Pack) -> float:
     return sum(w for word, w in rarity.items() if word in pack.body or word in document.head)
+
+
+def _named(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list[int]:
+    """Documents whose beginning holds words of the question that few others begin with."""
+    count = len(documents)
+    held = Counter(word for document in documents for word in document.opening)
+    rarity = {
+        word: math.log(1.0 + (count - held[word] + 0.5) / (held[word] + 0.5)) for word in asked
+    }
+    least = _NAMES * sum(rarity.values())
+    return [
+        place
+        for place, document in enumerate(documents)
+        if sum(rarity[word] for word in asked if word in document.opening) >= least
+    ]
 
 
 def _documents(
@@ -143,9 +164,12 @@ def _documents(
 
 
 def _cover(
-    asked: Sequence[str], documents: Sequence[DocumentPacks], scores: Sequence[float]
+    asked: Sequence[str],
+    documents: Sequence[DocumentPacks],
+    scores: Sequence[float],
+    named: Sequence[int],
 ) -> list[int]:
-    """Documents that together hold the question's words, the best first (greedy set cover)."""
+    """Documents the question names, those that together hold its words (greedy set cover)."""
     held = Counter(word for document in documents for word in document.vocabulary)
     count = len(documents)
     left = {
@@ -159,7 +183,7 @@ def _cover(
         gains = {
             place: sum(weight for word, weight in left.items() if word in document.vocabulary)
             for place, document in enumerate(documents)
-            if place not in chosen
+            if place in named and place not in chosen
         }
         if not gains:
             break

@@ -13,7 +13,7 @@ from llama_index_semxpath.retrievers.intent import looks_like_query
 from llama_index_semxpath.retrievers.packs import search_words
 from llama_index_semxpath.retrievers.ranking import rank_packs
 from llama_index_semxpath.retrievers.readers import Library
-from llama_index_semxpath.retrievers.words import STOPWORDS
+from llama_index_semxpath.retrievers.words import STOPWORDS, content_words
 from llama_index_semxpath.tree.columns import Mask
 
 #: Keyword hits that candidate documents are drawn from, and the most candidates.
@@ -109,7 +109,7 @@ class TreeRoute:
         table = source.table
         packed = self._library.packs(documents, principal)
         coverage = 0.0
-        for ranked in rank_packs(asked, packed):
+        for ranked in rank_packs(asked, packed, content_words(question)):
             coverage = max(coverage, ranked.coverage)
             for piece in ranked.pack.pieces:
                 row = table.position(piece.match.id)

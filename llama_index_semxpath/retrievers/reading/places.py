@@ -48,19 +48,21 @@ class Place:
     kind: str = "*"
 
 
-def find_places(question: str, vocabulary: Vocabulary) -> list[Place]:
+def find_places(question: str, vocabulary: Vocabulary, *, titles: bool = False) -> list[Place]:
     """All places that a question names, in the order said.
 
     Args:
         question: What is asked.
         vocabulary: Names of the tree that is asked.
+        titles: Whether a title counts that the question says without any sign that it is one.
 
     Returns:
         Places; one that the tree does not hold has no condition.
     """
     found = list(_numbers(question, vocabulary))
     taken = [(place.start, place.end) for place in found]
-    for place in (*_quoted(question, vocabulary), *_named(question, vocabulary)):
+    said = _verbatim(fold(question), question, vocabulary) if titles or found else ()
+    for place in (*_quoted(question, vocabulary), *_named(question, vocabulary), *said):
         if not any(place.start < end and start < place.end for start, end in taken):
             found.append(place)
             taken.append((place.start, place.end))
@@ -102,12 +104,11 @@ def _named(question: str, vocabulary: Vocabulary) -> Iterable[Place]:
         titled = _by_title(said, vocabulary)
         if titled:
             yield _titled(said, match.start(1), match.end(2), titled)
-    folded = fold(question)
-    if len(folded) == len(question):
-        yield from _verbatim(folded, question, vocabulary)
 
 
 def _verbatim(folded: str, question: str, vocabulary: Vocabulary) -> Iterable[Place]:
+    if len(folded) != len(question):
+        return
     spoken: dict[str, list[Titled]] = {}
     for titled in vocabulary.titles:
         number = split_number(titled.title)
@@ -120,22 +121,30 @@ def _verbatim(folded: str, question: str, vocabulary: Vocabulary) -> Iterable[Pl
 
 
 def _by_title(said: str, vocabulary: Vocabulary, *, exact: bool = False) -> list[Titled]:
-    """Titles that hold all the words said, those with the fewest further words."""
+    """Titles that hold the words said, those with the most of them and the fewest others."""
     asked = set(title_words(said))
     specific = asked - _GENERIC
     if not specific:
         return []
     best: list[Titled] = []
-    least = 3 if not exact else 2
+    least = (2, 2 if exact else 4)
     for titled in vocabulary.titles:
-        if not specific <= titled.words:
+        if not all(_holds(titled, word) for word in specific):
             continue
-        extra = len(titled.words - asked)
-        if extra < least:
-            best, least = [], extra
-        if extra == least:
+        held = sum(_holds(titled, word) for word in asked)
+        rank = (len(asked) - held, len(titled.words) - held)
+        if rank < least:
+            best, least = [], rank
+        if rank == least:
             best.append(titled)
     return best
+
+
+def _holds(titled: Titled, word: str) -> bool:
+    """Whether a title has a word, or one that begins alike ("install", "installation")."""
+    if word in titled.words:
+        return True
+    return len(word) >= 5 and any(other.startswith(word) for other in titled.words)
 
 
 def _titled(said: str, start: int, end: int, titled: Sequence[Titled]) -> Place:

@@ -96,7 +96,12 @@ class QuestionReader:
         if places:
             return self._read_places(question, places)
         found = self._read_records(question) if self.vocabulary.record_kinds else None
-        return found or self._read_fields(question)
+        found = found or self._read_fields(question)
+        if found is None:
+            titled = find_places(question, self.vocabulary, titles=True)
+            places = [place for place in titled if place.condition]
+            found = self._read_places(question, places) if places else None
+        return found
 
     # -- places -------------------------------------------------------------------------------
 

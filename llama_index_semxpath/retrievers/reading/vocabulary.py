@@ -251,7 +251,7 @@ def title_words(title: str) -> list[str]:
     """
     number = split_number(title)
     rest = title if number is None or not number.rest else number.rest
-    found = [word for word in words(rest) if word not in STOPWORDS]
+    found = [word for word in words(rest, pairs=False) if word not in STOPWORDS]
     # One character of Chinese says too little unless the title is nothing more.
     longer = [word for word in found if len(word) > 1 or not is_cjk(word)]
     return longer or found
