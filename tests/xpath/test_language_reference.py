@@ -11,15 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outline import WordShare, read_outline
 
-from llama_index_semxpath.engines.base import Dataset, Scorer, Targets
+from llama_index_semxpath.engines.base import Dataset
 from llama_index_semxpath.engines.memory import MemoryEngine
 from llama_index_semxpath.errors import QueryError
-from llama_index_semxpath.text import words
-from llama_index_semxpath.tree.columns import Floats
-from llama_index_semxpath.tree.edges import Edge
-from llama_index_semxpath.tree.node import TreeNode
-from llama_index_semxpath.tree.order import ENTITY_PREFIX, child_key, component
 from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import check, parse, parse_update, to_text, update_text
 from llama_index_semxpath.xpath.functions import FUNCTIONS
@@ -27,24 +23,6 @@ from llama_index_semxpath.xpath.parser import AXES
 
 PAGE = Path(__file__).parents[2] / "docs" / "language.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NODE = re.compile(r'(\s*)(\w+) (\w+)((?: @[\w-]+=(?:"[^"]*"|\[[^\]]*\]|\S+))*)(?: "([^"]*)")?$')
-ATTRIBUTE = re.compile(r'@([\w-]+)=("[^"]*"|\[[^\]]*\]|\S+)')
-EDGE = re.compile(r"(\w+) -(\w+)-> (\w+)$")
-
-
-class WordShare(Scorer):
-    """The toy of the page: the share of the phrase's words that occur in the text."""
-
-    @property
-    def name(self) -> str:
-        return "word share"
-
-    def grade(self, phrase: str, targets: Targets) -> Floats:
-        import numpy as np
-
-        wanted = set(words(phrase))
-        texts = [set(words(text)) for text in targets.texts()]
-        return np.array([len(wanted & text) / len(wanted) for text in texts])
 
 
 @dataclass
@@ -79,42 +57,7 @@ def examples() -> Iterator[Example]:
 
 def read_tree() -> TreeTable:
     (text,) = blocks("tree")
-    nodes: list[TreeNode] = []
-    edges: list[Edge] = []
-    open_nodes: list[TreeNode] = []
-    children: dict[str | None, int] = {}
-    for line in text.splitlines():
-        if found := EDGE.match(line):
-            edges.append(Edge(found[1], found[2], found[3]))
-            continue
-        match = NODE.match(line)
-        assert match, line
-        del open_nodes[len(match[1]) // 2 :]
-        parent = open_nodes[-1] if open_nodes else None
-        attributes = {name: typed(value) for name, value in ATTRIBUTE.findall(match[4])}
-        entity = parent is None and match[2] != "Document"
-        place = children.get(parent.id if parent else None, 0)
-        children[parent.id if parent else None] = place + 1
-        part = (ENTITY_PREFIX if entity else "") + component(place)
-        node = TreeNode(
-            id=match[3],
-            kind=match[2],
-            doc="" if entity else (open_nodes[0].id if open_nodes else match[3]),
-            parent=parent.id if parent else None,
-            text=match[5] or (attributes.get("title", "") if match[2] == "Section" else ""),
-            attributes=attributes,
-            order=child_key(parent.order if parent else "", part),
-            level=attributes.get("level") if match[2] == "Section" else None,
-        )
-        nodes.append(node)
-        open_nodes.append(node)
-    return TreeTable.from_nodes(nodes, edges)
-
-
-def typed(text: str) -> Any:
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-        return dt.date.fromisoformat(text)
-    return json.loads(text)
+    return TreeTable.from_nodes(*read_outline(text))
 
 
 @pytest.fixture(scope="module")
