@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
@@ -89,7 +90,11 @@ class _Builder:
         sections = self._sections
         while len(sections) > 1 and sections[-1].level >= level:
             sections.pop()
-        sections.append(self._section(sections[-1], block))
+        if len(block.text) > self.limit and self.count(block.text) > self.limit:
+            # A whole page set as a heading is none: it is split as text is.
+            self._add(sections[-1], replace(block, kind="Paragraph", level=None))
+            return
+        sections.append(self._section(sections[min(len(sections), MAX_DEPTH) - 1], block))
         for child in block.children:
             self._hang(sections[-1], child)
 

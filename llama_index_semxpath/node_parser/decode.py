@@ -31,7 +31,9 @@ _WIDER = {
     "shift_jis": "cp932",
     "big5": "big5hkscs",
 }
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _MAX_CONTROL_SHARE = 0.05
+_ALLOWED_CONTROLS = 4
 _SAMPLE = 65_536
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\b"))
 
@@ -64,13 +66,13 @@ def decode(data: bytes, *, where: str, html: bool = False) -> str:
         encoding = _WIDER.get(label, label)
         # A page that was read to see this label cannot be in UTF-16, whatever it says.
         if not encoding.startswith("utf") and _known(encoding):
-            return _clean(data.decode(encoding, "replace"))
+            return clean(data.decode(encoding, "replace"))
     try:
-        return _clean(data.decode("utf-8"))
+        return clean(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         guess = _as_chinese(data)
         if guess is not None:
-            return _clean(guess)
+            return clean(guess)
         raise SourceError(
             f"the text is not UTF-8 at byte {error.start}",
             where=where,
@@ -80,7 +82,7 @@ def decode(data: bytes, *, where: str, html: bool = False) -> str:
 
 def _strict(data: bytes, encoding: str, where: str) -> str:
     try:
-        return _clean(data.decode(encoding))
+        return clean(data.decode(encoding))
     except UnicodeDecodeError as error:
         raise SourceError(
             f"the text is not {encoding.upper()} at byte {error.start}, though its mark says so",
@@ -96,14 +98,22 @@ def _known(encoding: str) -> bool:
         return False
 
 
-def _clean(text: str) -> str:
-    return text.replace("\0", "�") if "\0" in text else text
+def clean(text: str) -> str:
+    """Text without NUL and lone surrogates, which have no place in Unicode text.
+
+    Example:
+        >>> clean("a\\0b\\ud800") == "a\\ufffdb\\ufffd"
+        True
+    """
+    if text.isascii():
+        return text.replace("\0", "\ufffd") if "\0" in text else text
+    return _NO_TEXT.sub("\ufffd", text)
 
 
 def _looks_binary(data: bytes) -> bool:
     sample = data[:_SAMPLE]
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    return controls > _MAX_CONTROL_SHARE * len(sample)
+    return controls > max(_ALLOWED_CONTROLS, _MAX_CONTROL_SHARE * len(sample))
 
 
 def _as_chinese(data: bytes) -> str | None:

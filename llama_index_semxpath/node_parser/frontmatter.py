@@ -17,6 +17,7 @@ _FRONT = re.compile(
 # PyYAML builds aliases in memory as references, but flattening would multiply them.
 _MAX_LENGTH = 65_536
 _MAX_ITEMS = 2_000
+_LINE = re.compile(r"([\w][\w .-]{0,60}):[ \t]+(.*)$")
 
 
 def split_front_matter(source: str) -> tuple[dict[str, Value], int]:
@@ -37,11 +38,16 @@ def split_front_matter(source: str) -> tuple[dict[str, Value], int]:
     if not source.startswith(("---", "+++", "\ufeff")):
         return {}, 0
     match = _FRONT.match(source)
+    # A byte order mark is no text.
+    body = int(source.startswith("\ufeff"))
     if match is None or match.end() > _MAX_LENGTH:
-        return {}, 0
-    data = _load_yaml(match["yaml"]) if match["yaml"] is not None else _load_toml(match["toml"])
+        return {}, body
+    if match["yaml"] is None:
+        data = _load_toml(match["toml"])
+    else:
+        data = _load_yaml(match["yaml"]) or _read_lines(match["yaml"])
     if not isinstance(data, Mapping):
-        return {}, 0
+        return {}, body
     return flatten(data), match.end()
 
 
@@ -78,6 +84,18 @@ def _load_yaml(text: str) -> object:
     # A date such as 2024-13-45 is a ValueError, deep nesting a RecursionError.
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
+
+
+def _read_lines(text: str) -> dict[str, str] | None:
+    """The ``key: value`` lines of a block that is no YAML, such as ``title: Oil: a guide``."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match:
+            found[match[1]] = match[2].strip().strip("\"'")
+        elif line.strip() and line[:1] not in " \t#-":
+            return None
+    return found or None
 
 
 def _load_toml(text: str) -> object:

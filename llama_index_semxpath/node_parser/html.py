@@ -10,7 +10,7 @@ from lxml import etree
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.html_prune import Element, page_attributes, read_page
 from llama_index_semxpath.node_parser.html_table import is_layout, table_blocks
-from llama_index_semxpath.node_parser.inline import Inline, figure, tidy
+from llama_index_semxpath.node_parser.inline import Inline, add_blocks, figure, tidy
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.tree.node import Value
 
@@ -158,19 +158,12 @@ class _Walker:
 
     def _place(self, blocks: list[Block]) -> None:
         parent = self._open[-1]
-        if parent.kind == "ListItem" and not parent.text and not parent.children and blocks:
-            first = blocks[0]
-            if first.kind == "Paragraph":
-                parent.text, parent.font = first.text, first.font
-                parent.attributes.update(first.attributes)
-                blocks = blocks[1:]
-        elif parent.kind == "List" and blocks:
+        if parent.kind == "List" and blocks:
             # Text or a block straight in a list: browsers show it inside the item before it.
-            if parent.children:
-                parent = parent.children[-1]
-            else:
-                parent.children.append(parent := Block("ListItem"))
-        parent.children += blocks
+            if not parent.children:
+                parent.children.append(Block("ListItem"))
+            parent = parent.children[-1]
+        add_blocks(parent, blocks)
 
     def _push(self, block: Block) -> _Leave:
         self._flush()

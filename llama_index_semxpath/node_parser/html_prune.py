@@ -30,7 +30,20 @@ _CONTENTS = frozenset(("contents", "topic"))
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 _PERMALINKS = frozenset(("¶", "#", "§", "🔗", "\uf0c1"))
 _PERMALINK_PLACES = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption", "figcaption")
-_FOOTER_PLACES = ("article", "main", "section")
+_AROUND = frozenset(("header", "footer", "aside"))
+_CONTENT_PLACES = ("article", "main", "section")
+_TAG = re.compile(r"""<([A-Za-z][\w:-]*+)(?:[^>"']++|"[^"]*+"|'[^']*+')*+""")
+_ANY_TAG = re.compile(r"""<(/?)([A-Za-z][\w:-]*+)(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
+_BODY_END = re.compile(r"</(?:body|html)\s*>", re.I)
+_LONG_TAG = 20_000
+_MANY_ATTRIBUTES = 1_000
+_DEEPEST = 500
+# Elements without content, and those that the next of their kind closes.
+_LEAF_NAMES = (
+    "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th "
+    "option thead tbody tfoot"
+)
+_LEAVES = frozenset(_LEAF_NAMES.split())
 # Said to browsers and crawlers, not about the document.
 _TECHNICAL = re.compile(
     r"viewport|generator|robots|googlebot|theme-color|color-scheme|referrer|format-detection|rating"
@@ -53,20 +66,58 @@ def read_page(source: str) -> Element:
         remove_comments=True,
         remove_pis=True,
     )
-    try:
-        root = etree.fromstring(source.encode("utf-8", "replace"), parser)
-    except etree.ParserError:
-        root = None
+    # What follows </html> belongs to the body, says the HTML Standard; libxml2 drops it.
+    source = _short_tags(_BODY_END.sub("", source))
+    root = _parse(source, parser)
+    if any("depth" in error.message for error in parser.error_log):
+        # libxml2 drops all that follows a nesting of more than 2,048 elements.
+        root = _parse(_flattened(source), parser)
     if root is None:
         raise SourceError("the page is empty", hint="remove it or fill it")
     prune(root)
     return root
 
 
+def _parse(source: str, parser: etree.HTMLParser) -> Element | None:
+    try:
+        return etree.fromstring(source.encode("utf-8", "replace"), parser)
+    except etree.ParserError:
+        return None
+
+
+def _short_tags(source: str) -> str:
+    """The page without the attributes of tags that have thousands: reading those is quadratic."""
+    if all(len(piece) <= _LONG_TAG for piece in source.split("<")):
+        return source
+
+    def shortened(match: re.Match[str]) -> str:
+        many = len(match[0]) > _LONG_TAG and match[0].count("=") > _MANY_ATTRIBUTES
+        return f"<{match[1]} " if many else match[0]
+
+    return _TAG.sub(shortened, source)
+
+
+def _flattened(source: str) -> str:
+    """The page without the tags that nest deeper than a limit; their text stays."""
+    depth = 0
+    parts: list[str] = []
+    cursor = 0
+    for match in _ANY_TAG.finditer(source):
+        name = match[2].lower()
+        if name in _LEAVES:
+            continue
+        depth += -1 if match[1] else 1
+        if depth > _DEEPEST or (match[1] and depth == _DEEPEST):
+            parts += [source[cursor : match.start()], " "]
+            cursor = match.end()
+    parts.append(source[cursor:])
+    return "".join(parts)
+
+
 def prune(root: Element) -> None:
     """Takes out of a tree what a reader of the page does not read."""
     unwanted: list[Element] = []
-    footers: list[Element] = []
+    around: list[Element] = []
     has_main = False
     navigation: dict[str, bool] = {}
     for element in root.iter():
@@ -74,8 +125,8 @@ def prune(root: Element) -> None:
         if tag in _NEVER:
             unwanted.append(element)
             continue
-        if tag == "footer":
-            footers.append(element)
+        if tag in _AROUND:
+            around.append(element)
         has_main = has_main or tag == "main" or tag == "article"
         names = element.keys()
         if not names:
@@ -94,9 +145,18 @@ def prune(root: Element) -> None:
             unwanted.append(element)
         has_main = has_main or element.get("role") == "main"
     if has_main:
-        unwanted += [el for el in footers if next(el.iterancestors(*_FOOTER_PLACES), None) is None]
+        unwanted += [element for element in around if _is_furniture(element)]
     for element in unwanted:
         _remove(element)
+
+
+def _is_furniture(element: Element) -> bool:
+    """Whether a header, footer or aside belongs to the page and not to its main content."""
+    if next(element.iterancestors(*_CONTENT_PLACES), None) is not None:
+        return False
+    if element.tag == "header":
+        return next(element.iter("h1", "h2", "h3", "main", "article"), None) is None
+    return next(element.iter("main", "article"), None) is None
 
 
 def _is_navigation(classes: str) -> bool:

@@ -168,3 +168,21 @@ def figure(
     if links:
         attributes["links"] = links
     return Block("Figure", caption or alternative, attributes=attributes, span=span)
+
+
+def add_blocks(parent: Block, blocks: list[Block]) -> None:
+    """Adds blocks to another; the first paragraph of a list item is the item's own text.
+
+    Example:
+        >>> item = Block("ListItem")
+        >>> add_blocks(item, [Block("Paragraph", "a"), Block("Paragraph", "b")])
+        >>> item.text, [block.text for block in item.children]
+        ('a', ['b'])
+    """
+    if parent.kind == "ListItem" and not parent.text and not parent.children and blocks:
+        first = blocks[0]
+        if first.kind == "Paragraph":
+            parent.text, parent.font = first.text, first.font
+            parent.attributes.update(first.attributes)
+            blocks = blocks[1:]
+    parent.children += blocks

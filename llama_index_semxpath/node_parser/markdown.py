@@ -8,17 +8,18 @@ from typing import Any
 
 import pyromark
 from pyromark import Options
+from pyromark.event import Range
 
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.frontmatter import split_front_matter
 from llama_index_semxpath.node_parser.html_names import HTML_NAMES
-from llama_index_semxpath.node_parser.inline import SOFT_BREAK, Inline
+from llama_index_semxpath.node_parser.inline import SOFT_BREAK, Inline, add_blocks
 from llama_index_semxpath.node_parser.offsets import Offsets
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.tables import table_block
 from llama_index_semxpath.tree.node import Value
 
-_EXTENSIONS = (
+EXTENSIONS = (
     Options.ENABLE_TABLES
     | Options.ENABLE_FOOTNOTES
     | Options.ENABLE_STRIKETHROUGH
@@ -31,6 +32,7 @@ _ANCHOR = re.compile(r"\s*\{#([^\s{}]+)\}$")
 _TAG = re.compile(r"</?\s*([A-Za-z][A-Za-z0-9-]*)")
 _ATTRIBUTE = re.compile(r"""\b(id|name|alt|src)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""", re.I)
 _FENCE = re.compile(r"(?:`{4,}|~{3,})[^\n]*")
+_TEX = re.compile(r"[\\^_{}=]|^[^\s*]{1,3}$")
 _HIDDEN = frozenset({"script", "style", "template", "noscript"})
 #: Deepest nesting of quotes and lists; what is nested deeper is added to the block at this depth.
 _MAX_DEPTH = 60
@@ -49,8 +51,6 @@ def parse_markdown(source: str | bytes, options: ParseOptions) -> Parsed:
         [('Heading', 'Oil'), ('Paragraph', 'Two litres')]
     """
     text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
-    # A lone surrogate is no Unicode text and has no UTF-8 form.
-    text = text.encode("utf-8", "replace").decode() if not text.isascii() else text
     attributes, start = split_front_matter(text)
     walker = _Walker(text[start:], start)
     return Parsed(walker.walk(), attributes, "markdown")
@@ -76,6 +76,9 @@ class _Walker:
         self._anchor: str | None = None
         # The run that a script or style interrupts; its text goes to a run that nobody reads.
         self._interrupted: Inline | None = None
+        # Line breaks of the run: parts before it, where in bytes it stands, and whether the line
+        # before it has text that is not bold.
+        self._lines: list[tuple[int, int, int, bool]] = []
         self._start = 0
         self._end = 0
         self._on_start: dict[str, Callable[[Any], None]] = {
@@ -119,7 +122,7 @@ class _Walker:
         self._on_leaf: dict[str, Callable[[Any], None]] = {
             "Html": self._html_line,
             "InlineHtml": self._inline_html,
-            "InlineMath": lambda tex: self._text(f"${tex}$"),
+            "InlineMath": self._inline_math,
             "DisplayMath": lambda tex: self._text(f"$${tex}$$"),
             "FootnoteReference": lambda name: self._text(f"[{name}]"),
             "TaskListMarker": self._task,
@@ -131,11 +134,12 @@ class _Walker:
         handlers = {"Start": self._on_start, "End": self._on_end}
         leaves = self._on_leaf
         event: Any
+        place: Range
         for event, place in pyromark.events_with_range(
-            self._source, options=_EXTENSIONS, merge_text=True
+            self._source, options=EXTENSIONS, merge_text=True
         ):
             if event.__class__ is str:
-                self._break(event)
+                self._break(event, place)
                 continue
             ((key, value),) = event.items()
             # Text is a third of all events: it is dealt with here.
@@ -236,15 +240,21 @@ class _Walker:
     def _begin_text(self, data: Any) -> None:
         self._flush_item()
         self._inline = Inline()
+        self._lines = []
         self._anchor = None
         self._fence = data["Fenced"] if data.__class__ is dict and "Fenced" in data else ""
 
     def _text(self, text: str) -> None:
         self._inline.add(text)
 
-    def _break(self, kind: str) -> None:
-        if kind != "Rule":
-            self._inline.parts.append(SOFT_BREAK if kind == "SoftBreak" else "\n")
+    def _break(self, kind: str, place: Range) -> None:
+        inline = self._inline
+        if kind == "Rule":
+            return
+        if len(self._open) == 1:
+            self._lines.append((len(inline.parts), place["start"], place["end"], inline.plain))
+            inline.plain = False
+        inline.parts.append(SOFT_BREAK if kind == "SoftBreak" else "\n")
 
     def _take(self) -> Inline:
         """The run of text that ends here."""
@@ -266,18 +276,31 @@ class _Walker:
             block = Block("Formula", tex[2:-2].strip(), span=span)
             self._open[-1].children.append(block)
             return
-        self._place(inline.blocks("Paragraph", span))
+        lines, self._lines = self._lines, []
+        plain = [line[3] for line in lines]
+        last = inline.plain
+        inline.plain = last or any(plain)
+        if inline.plain and not (last and all(plain)) and not inline.links and not inline.images:
+            self._split_bold_lines(inline, lines, last)
+        else:
+            self._place(inline.blocks("Paragraph", span))
+
+    def _split_bold_lines(
+        self, inline: Inline, breaks: list[tuple[int, int, int, bool]], last: bool
+    ) -> None:
+        """Lines all in bold are paragraphs of their own: authors write headings so."""
+        begin, first = self._start, 0
+        lines = [*breaks, (len(inline.parts), self._end, self._end, last)]
+        for place, (count, stop, after, plain) in enumerate(lines):
+            if place + 1 < len(lines) and plain and lines[place + 1][3]:
+                continue
+            piece = Inline()
+            piece.parts, piece.plain = inline.parts[first:count], plain
+            self._place(piece.blocks("Paragraph", self._offsets.span(begin, stop)))
+            begin, first = after, count + 1
 
     def _place(self, blocks: list[Block]) -> None:
-        """Adds blocks; the first paragraph of an item is the item's own text."""
-        parent = self._open[-1]
-        if parent.kind == "ListItem" and not parent.text and not parent.children and blocks:
-            first = blocks[0]
-            if first.kind == "Paragraph":
-                parent.text, parent.font = first.text, first.font
-                parent.attributes.update(first.attributes)
-                blocks = blocks[1:]
-        parent.children += blocks
+        add_blocks(self._open[-1], blocks)
 
     def _flush_item(self) -> None:
         """Takes the bare text of a tight list item, which no event closes."""
@@ -386,6 +409,17 @@ class _Walker:
         for block in blocks:
             block.span = self._html_span
         self._place(blocks)
+
+    def _inline_math(self, tex: str) -> None:
+        if not _TEX.search(tex):
+            # "$HOME and $PATH" is no formula: what is between is Markdown like the rest.
+            event: Any
+            parts: list[str] = []
+            for event in pyromark.events(tex.strip(), options=EXTENSIONS & ~Options.ENABLE_MATH):
+                if event.__class__ is dict:
+                    parts.append(event.get("Text") or event.get("Code") or "")
+            tex = "".join(parts)
+        self._text(f"${tex}$")
 
     def _inline_html(self, tag: str) -> None:
         match = _TAG.match(tag)

@@ -12,13 +12,12 @@ from pathlib import Path, PurePath
 from llama_index_semxpath.errors import SourceError
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.build import build_tree
-from llama_index_semxpath.node_parser.decode import decode
+from llama_index_semxpath.node_parser.decode import clean, decode
 from llama_index_semxpath.node_parser.options import ParseOptions
-from llama_index_semxpath.node_parser.recovery import implicit_headings, recover_headings
+from llama_index_semxpath.node_parser.recovery import supply_headings
 from llama_index_semxpath.tree.node import TreeNode
 
 Parser = Callable[[str | bytes, ParseOptions], Parsed]
-_LEAST_BOLD_LINES = 3
 _ROOM = "llama_index_semxpath.node_parser"
 
 
@@ -52,6 +51,10 @@ class FrontEnd:
             data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         elif isinstance(data, bytes):
             data = decode(data, where=where, html=self.name == "html")
+        else:
+            data = clean(data)
+        if isinstance(data, str) and (not data or data.isspace()):
+            raise SourceError("the file is empty", where=where, hint="remove it or fill it")
         try:
             return parser(data, options)
         except SourceError as error:
@@ -178,22 +181,9 @@ def parse_bytes(
     with _collector_paused():
         parsed = front_end.parse(data, options, where=name)
         if parsed.format in ("markdown", "html"):
-            parsed.blocks = _with_recovered_headings(parsed.blocks)
+            parsed.blocks = supply_headings(parsed.blocks, prose=parsed.format == "markdown")
         parsed.attributes.setdefault("title", _title(parsed) or PurePath(name).stem or name)
         return build_tree(parsed, doc_id or name, options)
-
-
-def _with_recovered_headings(blocks: list[Block]) -> list[Block]:
-    """Headings for a source that marks none, or that marks its lower ones by bold lines only."""
-    bold = 0
-    marked = False
-    for block in blocks:
-        marked = marked or block.kind in ("Heading", "Section")
-        bold += block.kind == "Paragraph" and block.font is not None and block.font.bold
-    if not marked:
-        return recover_headings(blocks)
-    # One bold line is emphasis; a habit of them is structure.
-    return implicit_headings(blocks) if bold >= _LEAST_BOLD_LINES else blocks
 
 
 def _title(parsed: Parsed) -> str | None:

@@ -49,8 +49,9 @@ def again(tree, to, options=OPTIONS):
 
 
 HARD = r"""oil two litres. C# a_b _x_ **bold** *i* `code` [link](x) [^1] <b> <tag> &amp; &lt; 1. 12)
-- + > # ## === --- ~~~ ``` | a|b $5 $x$ $$ \\ \\* ! :def ~~s~~ {#id} http://e.org/?a=1&b=2 第五条 用水。
-“引号” 3.5 e.g. … ！ __init__ x^2 H~2~O <!-- c --> </p> &nbsp; %20 [x] [ ] : | |- [!NOTE] +++ ... @x"""
+- + > # ## === --- ~~~ ``` | a|b $5 $x$ $$ \\ \\* ! :def ~~s~~ {#id} http://e.org/?a=1&b=2
+第五条 用水。 “引号” 3.5 e.g. … ！ __init__ x^2 H~2~O <!-- c --> </p> &nbsp; %20
+[x] [ ] : | |- [!NOTE] +++ ... @x"""
 words = st.one_of(
     st.sampled_from(HARD.split()),
     st.text(alphabet="ab1#*_-+.>|`~[]()<>&\\!$:{}=^ 一。", min_size=1, max_size=8),
