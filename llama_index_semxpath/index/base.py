@@ -131,7 +131,7 @@ class SemXPathIndex:
     def close(self) -> None:
         """Closes the store."""
         self._projections.close()
-        self.catalog.close()
+        self.reader.close()
 
     def __enter__(self) -> SemXPathIndex:
         return self

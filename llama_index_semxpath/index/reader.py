@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from llama_index_semxpath.tree.columns import Mask, Rows
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath.plan import Plan
+
+if TYPE_CHECKING:
+    from llama_index_semxpath.index.vector_search import MilvusSearch
 
 #: Least cosine of a semantic hit: the packaged model gives unrelated texts about 0.
 _LEAST_COSINE = 0.05
@@ -75,6 +78,7 @@ class Reader:
         self.catalog = catalog or Catalog(self.config.catalog)
         self.embeddings = Embeddings(self.catalog, as_embedder(embed_model))
         self.embeddings.check()
+        self._remote = self._remote_search()
         self._lock = threading.Lock()
         self._moment: _Moment | None = None
 
@@ -85,6 +89,8 @@ class Reader:
 
     def close(self) -> None:
         """Closes the catalog."""
+        if self._remote is not None:
+            self._remote.close()
         self.catalog.close()
 
     def __enter__(self) -> Reader:
@@ -328,11 +334,21 @@ class Reader:
             return moment
 
     def _make_moment(self, version: int, documents: Versions, table: TreeTable) -> _Moment:
-        vectors = NodeVectors(self.embeddings, table)
+        remote = None if self._remote is None else self._remote.search
+        vectors = NodeVectors(self.embeddings, table, remote)
         keywords = CatalogKeywords(self.catalog)
         scorer = default_scorer(vectors, keywords)
         engine = MemoryEngine(Dataset(table, scorer=scorer, keywords=keywords))
         return _Moment(version, documents, table, vectors, engine)
+
+    def _remote_search(self) -> MilvusSearch | None:
+        """A server searches large stores; an embedded Milvus is slower than the matrix."""
+        if not self.config.vectors_uri or self.config.is_lite:
+            return None
+        from llama_index_semxpath.index.stores import open_vectors
+        from llama_index_semxpath.index.vector_search import MilvusSearch
+
+        return MilvusSearch(lambda: open_vectors(self.config, self.embeddings.dimension))
 
     def _mask(self, moment: _Moment, principal: Principal) -> Mask | None:
         return self._part(moment, principal)[1]

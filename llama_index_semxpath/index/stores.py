@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from llama_index_semxpath.errors import StoreLockedError
 from llama_index_semxpath.index.config import StoreConfig
@@ -11,6 +12,9 @@ from llama_index_semxpath.index.outbox import pending
 from llama_index_semxpath.index.projection import Projection
 from llama_index_semxpath.index.vectors import Embeddings
 from llama_index_semxpath.index.writing import Writer
+
+if TYPE_CHECKING:
+    from llama_index_semxpath.index.milvus import MilvusProjection
 
 
 class Projections:
@@ -43,15 +47,7 @@ class Projections:
             return None
         with self._lock:
             if "vectors" not in self._open:
-                from llama_index_semxpath.index.milvus import MilvusProjection
-
-                self._open["vectors"] = MilvusProjection(
-                    self._config.vectors_uri,
-                    dimension=self._embeddings.dimension,
-                    collection=self._config.collection,
-                    token=self._config.milvus_token,
-                    timeout=self._config.patience,
-                )
+                self._open["vectors"] = open_vectors(self._config, self._embeddings.dimension)
             return self._open["vectors"]
 
     def graph(self) -> Projection | None:
@@ -89,3 +85,21 @@ class Projections:
         from llama_index_semxpath.index.graph_ladybug import LadybugGraph
 
         return PropertyGraphProjection(LadybugGraph(self._config.graph_path))
+
+
+def open_vectors(config: StoreConfig, dimension: int) -> MilvusProjection:
+    """Opens the vector store of a store that has one.
+
+    Args:
+        config: The store's configuration.
+        dimension: Components of its vectors.
+    """
+    from llama_index_semxpath.index.milvus import MilvusProjection
+
+    return MilvusProjection(
+        config.vectors_uri,
+        dimension=dimension,
+        collection=config.collection,
+        token=config.milvus_token,
+        timeout=config.patience,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from llama_index_semxpath.tree.table import TreeTable
 
 _PHRASES = 512
 _BATCH = 256
+
+
+#: Vector, scope, limit and least cosine to hits, or ``None`` to decline.
+RemoteSearch = Callable[[Vector, Scope, int, float], list[tuple[str, float]] | None]
 
 
 class Embeddings:
@@ -170,10 +174,15 @@ class NodeVectors:
     Args:
         embeddings: The store's vectors.
         table: The whole table of the moment.
+        remote: Searches a vector store in place of the matrix, where one is configured; it may
+            decline a search.
     """
 
-    def __init__(self, embeddings: Embeddings, table: TreeTable) -> None:
+    def __init__(
+        self, embeddings: Embeddings, table: TreeTable, remote: RemoteSearch | None = None
+    ) -> None:
         self._embeddings = embeddings
+        self._remote = remote
         self._table = table
         self._lock = threading.Lock()
         self._loaded: tuple[Matrix, NDArray[np.int64]] | None = None
@@ -226,6 +235,10 @@ class NodeVectors:
         self, vector: Vector, scope: Scope, limit: int, min_cosine: float
     ) -> list[tuple[str, float]]:
         """Nearest nodes within the scope that have a vector, best first."""
+        if self._remote is not None:
+            found = self._remote(vector, scope, limit, min_cosine)
+            if found is not None:
+                return found
         matrix, place = self._load()
         rows = rows_in_ranges(self._table, scope.row_ranges)
         keep = place[rows] >= 0

@@ -12,6 +12,7 @@ Subclass :class:`ProjectionConformance` in a test module and give it an empty pr
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -151,5 +152,6 @@ class ProjectionConformance:
     def test_more_rows_than_one_page(self, projection: Projection) -> None:
         """A scan gives all of them, each once."""
         ids = [f"n{i:05}" for i in range(3_000)]
+        random.Random(1).shuffle(ids)
         projection.upsert([projected(id_, place) for place, id_ in enumerate(ids)])
         assert set(rows(projection)) == set(ids)

@@ -44,6 +44,10 @@ def _storable(text: str) -> bool:
 class MilvusTests(ProjectionConformance):
     """The suite that all projections pass, and what Milvus does beyond it."""
 
+    @pytest.fixture(autouse=True)
+    def small_pages(self, monkeypatch):
+        monkeypatch.setattr("llama_index_semxpath.index.milvus._PAGE", 700)
+
     def test_search_finds_within_a_range(self, projection):
         nodes = [projected(f"n{i:03}", i) for i in range(200)]
         projection.upsert(nodes)

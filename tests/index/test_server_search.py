@@ -1,0 +1,79 @@
+"""A store whose vectors are on a Milvus server: searches are pushed down and give the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from store_fixtures import HashEmbedder, catalog_only, document
+
+from llama_index_semxpath import SemXPathIndex
+from llama_index_semxpath.index.config import StoreConfig
+
+pytestmark = pytest.mark.server
+SECTIONS = {
+    f"Section {s}": [f"plan {s} {p} of the {['red', 'blue'][p % 2]} team" for p in range(9)]
+    for s in range(5)
+}
+LABELS = {"d1": ["staff"], "d2": ["staff", "board"], "Section 3": ["board"]}
+
+
+@pytest.fixture
+def stores(tmp_path, milvus_server, collection):
+    config = StoreConfig(
+        tmp_path / "a", milvus_uri=milvus_server, collection=collection, graph="none"
+    )
+    with (
+        SemXPathIndex(config, embed_model=HashEmbedder()) as server,
+        SemXPathIndex(catalog_only(tmp_path / "b"), embed_model=HashEmbedder()) as exact,
+    ):
+        for index in server, exact:
+            for doc in "d1", "d2":
+                index.insert_tree(document(doc, SECTIONS, labels=LABELS))
+        yield server, exact
+
+
+@pytest.mark.parametrize("who", [(), ("staff",), ("board",), ("staff", "board"), ("guests",)])
+@pytest.mark.parametrize("scope", [None, "/Document[1]", '//Section[@title = "Section 2"]'])
+def test_it_finds_what_the_exact_search_finds(stores, who, scope):
+    server, exact = stores
+    asked = []
+    search = server.reader._remote.search
+    server.reader._moment = None
+    server.reader._remote.search = lambda *args: asked.append(search(*args)) or asked[-1]
+    for kinds in None, ["Paragraph"], ["Section"], ["Nope"]:
+        options = {"limit": 200, "scope": scope, "kinds": kinds, "principal": who}
+        got = server.semantic_search("plan of the red team", **options)
+        want = exact.semantic_search("plan of the red team", **options)
+        assert {m.id for m in got} == {m.id for m in want}
+        assert [m.score for m in got] == pytest.approx([m.score for m in want], abs=1e-4)
+    # Nothing was declined.
+    assert asked
+    assert None not in asked
+
+
+def test_a_server_that_went_away_is_done_without(stores, monkeypatch):
+    server, exact = stores
+    from llama_index_semxpath.errors import StoreError
+    from llama_index_semxpath.index.milvus import MilvusProjection
+
+    def gone(*_: object, **__: object) -> None:
+        raise StoreError("Milvus cannot be searched")
+
+    monkeypatch.setattr(MilvusProjection, "search", gone)
+    who = ["staff"]
+    assert {m.id for m in server.semantic_search("plan", limit=99, principal=who)} == {
+        m.id for m in exact.semantic_search("plan", limit=99, principal=who)
+    }
+
+
+def test_a_mask_that_is_not_of_labels_is_searched_exactly(stores):
+    server, _ = stores
+
+    def only_one(table):
+        mask = np.zeros(len(table), bool)
+        mask[table.rows_of("Paragraph")[5]] = True
+        return mask
+
+    vector = server.reader.embeddings.query_vector("plan")
+    hits = server.reader.nearest(vector, 50, only_one, principal=["staff", "board"])
+    assert len(hits) == 1
