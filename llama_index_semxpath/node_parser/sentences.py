@@ -24,11 +24,13 @@ _WORD_GAP = re.compile(r"\s+")
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 # Never the end of a sentence.
 _NAMES = (
-    "mr mrs ms dr prof rev hon gen col lt sgt capt st mt fig figs eq eqs sec secs ch chap "
-    "vol vols no nos art arts p pp para vs cf e.g i.e viz approx ca ed eds al resp incl "
-    "excl dept tel"
+    "mr mrs ms dr prof rev hon gen col lt sgt capt st mt vs cf e.g i.e viz approx ca ed eds al resp "
+    "incl excl dept tel"
 )
 _TITLES = frozenset(_NAMES.split())
+_NUMBERED_NAMES = "fig figs eq eqs sec secs ch chap vol vols no nos art arts p pp para"
+# Never the end of a sentence before a number: "No. 5", but "He said no."
+_NUMBERED = frozenset(_NUMBERED_NAMES.split())
 _TOKEN_BEFORE = re.compile(r"[^\s(\[{\"'“‘（]*$")
 _LONGEST_ABBREVIATION = 12
 _LIST_NUMBER = re.compile(r"\d{1,3}|[A-Za-z]|[ivxIVX]{1,5}")
@@ -79,6 +81,8 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     found = _TOKEN_BEFORE.search(text, low, match.start())
     word = found[0] if found else ""
     if word.lower() in _TITLES or (len(word) == 1 and word.isupper()):
+        return False
+    if word.lower() in _NUMBERED and text[end : end + 8].lstrip()[:1].isdigit():
         return False
     if _LIST_NUMBER.fullmatch(word) and not text[start : match.start() - len(word)].strip():
         return False
