@@ -111,11 +111,17 @@ def running_lines(lines: Sequence[Line]) -> set[int]:
         for i in items:
             text = lines[i].text
             numbered = bool(_PAGE_NUMBER.fullmatch(text)) and any(char.isdigit() for char in text)
-            if i == 0 and not numbered:
+            if i == 0 and not numbered and _is_title_of(lines, text):
                 continue
             if numbered or (counts[_shape(text)] >= need and len(text) <= 120):
                 out.add(i)
     return out
+
+
+def _is_title_of(lines: Sequence[Line], text: str) -> bool:
+    """Whether the first line is larger than the heads that repeat it, where sizes are known."""
+    others = [line.size for line in lines[1:] if _shape(line.text) == _shape(text)]
+    return not lines[0].size or not others or lines[0].size > max(others) + 0.5
 
 
 def _shape(text: str) -> str:

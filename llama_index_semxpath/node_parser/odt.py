@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llama_index_semxpath.errors import SourceError
@@ -177,7 +178,8 @@ class _Reader:
                 )
                 made = Cell(self._cell(cell), wide, tall, header)
                 # Empty squares to the right edge of the sheet are stored as one repeated cell.
-                cells.extend([made] * (repeat if made.text else min(repeat, 50)))
+                repeat = repeat if made.text else min(repeat, 50)
+                cells.extend(replace(made) for _ in range(repeat))
             rows.append(cells[:MAX_COLUMNS])
         return table_block(rows)
 

@@ -6,26 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llama_index_semxpath.errors import SourceError
 from llama_index_semxpath.node_parser.assemble import blocks_from_lines
 from llama_index_semxpath.node_parser.blocks import Parsed
-from llama_index_semxpath.node_parser.contents import contents_lines, running_lines
+from llama_index_semxpath.node_parser.contents import contents_lines
 from llama_index_semxpath.node_parser.headings import Heading, find_outline
 from llama_index_semxpath.node_parser.lines import Line
 from llama_index_semxpath.node_parser.numbering import split_number
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.pdf_layout import (
-    PdfLine,
-    PdfPage,
     open_pdf,
     read_pages,
-    reading_order,
 )
-from llama_index_semxpath.node_parser.pdf_tables import column_tables, ruled_tables
-from llama_index_semxpath.node_parser.series import is_title
+from llama_index_semxpath.node_parser.pdf_lines import text_lines
 from llama_index_semxpath.node_parser.tables import join_tables
 from llama_index_semxpath.node_parser.values import parse_date
 from llama_index_semxpath.tree.node import Value
@@ -43,8 +38,8 @@ _INFO = {
 }
 _PDF_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?)?")
 _LARGER = 1.08
-# Gap inside a heading of several lines, as a share of its size.
-_TIGHT = 0.4
+# Confidence of headings that name their unit (章, Article): they need no font of their own.
+_SURE = 0.95
 _MAX_BOOKMARKS = 20_000
 
 
@@ -70,95 +65,18 @@ def parse_pdf(source: bytes | str, options: ParseOptions) -> Parsed:
             f"the PDF has no text on its {len(pages)} page(s): it is a scan or only pictures",
             hint="run text recognition (OCR) over it and parse the result",
         )
-    lines = _paragraph_lines(pages)
+    lines = text_lines(pages)
     headings = _bookmarked(document, lines) or _by_fonts(lines)
     attributes = _information(document)
     if headings and "title" not in attributes and headings[0].line == 0:
         attributes["title"] = headings[0].title
     blocks = blocks_from_lines(lines, headings)
-    for block in blocks:
+    todo = list(blocks)
+    while todo:
+        block = todo.pop()
         block.span = None  # offsets into a text layer lead nowhere
+        todo.extend(block.children)
     return Parsed(join_tables(blocks), attributes, "pdf")
-
-
-def _paragraph_lines(pages: Sequence[PdfPage]) -> list[Line]:
-    """Lines of all pages in reading order, hard wraps undone, tables in their places."""
-    edge = [Line(line.text, page=line.page) for page in pages for line in page.lines]
-    running = running_lines(edge)
-    out: list[Line] = []
-    offset = chunk = 0
-    for page in pages:
-        kept = [line for i, line in enumerate(page.lines, offset) if i not in running]
-        offset += len(page.lines)
-        page = replace(page, lines=kept)
-        chunk = _read_page(page, out, chunk + 1)
-    return out
-
-
-def _read_page(page: PdfPage, out: list[Line], chunk: int) -> int:
-    tables = ruled_tables(page)
-    taken = {id(line) for _, lines in tables for line in lines}
-    rest = [line for line in page.lines if id(line) not in taken]
-    tables += column_tables(rest, page)
-    starts = {id(lines[0]): block for block, lines in tables}
-    taken = {id(line) for _, lines in tables for line in lines} - set(starts)
-    leading, usual = _leading(page.lines)
-    last: PdfLine | None = None
-    for line in reading_order(page, [line for line in page.lines if id(line) not in taken]):
-        block = starts.get(id(line))
-        if block is not None:
-            chunk += 1
-            out.append(Line(line.text, chunk=chunk, page=page.number, block=block))
-            last = None
-            continue
-        if last is not None and _joins(
-            last, line, line.size * (leading if line.size <= usual else _TIGHT)
-        ):
-            _extend(out[-1], line)
-        else:
-            chunk += 1
-            out.append(Line(line.text, 0, 0, chunk, 0, page.number, line.bold, line.size))
-        last = line
-    return chunk
-
-
-def _leading(lines: Sequence[PdfLine]) -> tuple[float, float]:
-    """Widest gap between lines of one paragraph as a share of the size, and the usual size."""
-    sizes = Counter(line.size for line in lines)
-    usual = sizes.most_common(1)[0][0] if sizes else 0.0
-    gaps = sorted(
-        gap / usual
-        for a, b in pairwise(line for line in lines if line.size == usual)
-        if 0 <= (gap := a.y0 - b.y1) < usual * 1.5
-    )
-    # The lower quarter is the distance inside paragraphs, also on a page of short ones.
-    inside = gaps[len(gaps) // 4] if gaps else 0.3
-    return inside + 0.25, usual
-
-
-def _joins(last: PdfLine, line: PdfLine, leading: float) -> bool:
-    """Whether a line goes on with the paragraph of the line above it."""
-    if abs(last.size - line.size) > 0.6 or last.bold != line.bold:
-        return False
-    if not -line.size * 1.5 <= last.y0 - line.y1 <= leading:
-        return False
-    number = split_number(line.text)
-    if number is not None and (number.rest or number.parts) and is_title(number.rest[:80]):
-        return False
-    if re.match(r"[-•·▪●○◦*–]\s", line.text) or (number is not None and len(number.style) > 1):
-        return False
-    # The line above is full when it reaches as far as a line of prose does.
-    ended = re.search(r"[。！？.!?:：;；]$", last.text) is not None
-    return not (ended and line.x1 - last.x1 > line.size * 2) and line.x0 - last.x0 < line.size * 1.5
-
-
-def _extend(line: Line, after: PdfLine) -> None:
-    text = line.text
-    if text.endswith("-") and len(text) > 1 and text[-2].isalpha() and after.text[0].islower():
-        line.text = text[:-1] + after.text  # a word parted at the end of the line
-        return
-    wide = ord(text[-1]) > 0x2E7F and ord(after.text[0]) > 0x2E7F
-    line.text = text + ("" if wide else " ") + after.text
 
 
 def _bookmarked(document: PDFDocument, lines: Sequence[Line]) -> list[Heading]:
@@ -222,8 +140,9 @@ def _by_fonts(lines: Sequence[Line]) -> list[Heading]:
         if split_number(lines[heading.line].text) is not None
     ]
     # Where numbered headings are set apart, a number in body type counts items or measures.
-    if sum(heading.line in loud for heading in numbered) * 2 >= len(numbered):
-        numbered = [heading for heading in numbered if heading.line in loud]
+    weak = [heading for heading in numbered if heading.confidence < _SURE]
+    if weak and sum(heading.line in loud for heading in weak) * 2 >= len(weak):
+        numbered = [h for h in numbered if h.confidence >= _SURE or h.line in loud]
     return _with_levels(lines, numbered, sorted(loud - skip))
 
 

@@ -11,10 +11,12 @@ from llama_index_semxpath.node_parser.tables import Cell, table_block
 
 _SNAP = 3.0
 _MAX_EDGES = 400
+#: A table and the lines of text that it takes.
+Found = tuple[Block, list[PdfLine]]
 _Stroke = tuple[float, float, float, float]
 
 
-def ruled_tables(page: PdfPage) -> list[tuple[Block, list[PdfLine]]]:
+def ruled_tables(page: PdfPage) -> list[Found]:
     """Tables drawn with rules, each with the lines of text that it takes.
 
     Strokes that touch form a figure; a figure with at least two rows and two columns of squares
@@ -122,7 +124,7 @@ def _has_level(strokes: Sequence[_Stroke], y: float, left: float, right: float) 
     return any(abs(s[1] - y) <= _SNAP and s[0] <= middle <= s[2] for s in strokes)
 
 
-def column_tables(lines: Sequence[PdfLine], page: PdfPage) -> list[tuple[Block, list[PdfLine]]]:
+def column_tables(lines: Sequence[PdfLine], page: PdfPage) -> list[Found]:
     """Tables without rules: at least three rows of short texts with common left edges.
 
     Args:
@@ -136,12 +138,19 @@ def column_tables(lines: Sequence[PdfLine], page: PdfPage) -> list[tuple[Block, 
         end = start
         while end < len(rows) and _aligned(rows[start], rows[end], page.width):
             end += 1
-        if end - start >= 3:
+        if end - start >= 3 and not _is_prose(rows[start:end]):
             members = [line for row in rows[start:end] for line in row]
             grid = [[line.text for line in row] for row in rows[start:end]]
             out.append((table_block(grid, page=page.number), members))
         start = max(end, start + 1)
     return out
+
+
+def _is_prose(rows: Sequence[Sequence[PdfLine]]) -> bool:
+    """Whether aligned lines are two columns of running text."""
+    columns = list(zip(*rows, strict=True))
+    lengths = [sum(len(line.text) for line in column) / len(column) for column in columns]
+    return min(lengths) > 25
 
 
 def _baselines(lines: Sequence[PdfLine]) -> list[list[PdfLine]]:
