@@ -88,11 +88,11 @@ def table_block(
     plain = all(type(cell) is str for row in rows for cell in row)
     # Without spans only the head needs laying out: the rest is read as it stands.
     grid = _lay_out(rows[: _MAX_HEADER_ROWS + 2] if plain else rows)
-    top = 0
-    title = ""
-    if len(grid) > 2 and (title := _full_width(grid[0])):
-        # A first row merged over the whole width names the table, it heads no column.
-        caption, top = caption or title, 1
+    # A first row merged over the whole width names the table, unless it is marked as a header.
+    title = _full_width(grid[0]) if len(grid) > 2 and grid[0] and not grid[0][0].cell.header else ""
+    if title:
+        caption = caption or title
+    top = int(bool(title))
     count = _count_header_rows(grid[top:]) if header_rows is None else max(0, header_rows - top)
     header = grid[top : top + count]
     width = max(map(len, rows), default=0) if plain else len(grid[0]) if grid else 0
