@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from llama_index_semxpath.engines.parts import bare_title
-from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.errors import EmbeddingMismatchError, StoreError
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.catalog_writer import CatalogWriter, Written
-from llama_index_semxpath.index.codec import digest
+from llama_index_semxpath.index.codec import digest, printable
 from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.embedding import Vector, unit
 from llama_index_semxpath.index.lock import WriterLock
 from llama_index_semxpath.index.outbox import drain, pending
 from llama_index_semxpath.index.prepare import prepare_nodes
@@ -38,11 +41,14 @@ class TreeSource:
         nodes: Its tree in pre-order, the root first.
         source: Where it came from.
         prepared: What ``prepare_nodes`` made of the nodes, where that was done already.
+        vectors: Vectors of nodes by id, where the caller has them from the store's model; they are
+            kept in place of those that would be computed.
     """
 
     nodes: Sequence[TreeNode]
     source: Source | None = None
     prepared: list[PreparedNode] | None = None
+    vectors: Mapping[str, Vector] | None = None
 
 
 @dataclass(slots=True)
@@ -127,9 +133,7 @@ class Writer:
         totals = Totals()
         with self.turn():
             for chunk in _chunks(trees):
-                prepared = [
-                    (tree.prepared or prepare_nodes(tree.nodes), tree.source) for tree in chunk
-                ]
+                prepared = [(self._prepared(tree), tree.source) for tree in chunk]
                 totals.embedded += self._embed([n for nodes, _ in prepared for n in nodes], tell)
                 with self.transaction() as writer:
                     for nodes, source in prepared:
@@ -175,6 +179,32 @@ class Writer:
         """The catalog's nodes as a projection wants them."""
         model = self.embeddings.code() if projection.name == "vectors" else None
         return ProjectedNodes(self.catalog, model)
+
+    def _prepared(self, tree: TreeSource) -> list[PreparedNode]:
+        prepared = tree.prepared or prepare_nodes(tree.nodes)
+        if tree.vectors:
+            self._keep_given(prepared, tree.vectors)
+        return prepared
+
+    def _keep_given(self, nodes: Sequence[PreparedNode], vectors: Mapping[str, Vector]) -> None:
+        """Puts given vectors into the cache, under hashes of their own."""
+        code, dimension = self.embeddings.code(), self.embeddings.dimension
+        rows: list[Vector] = []
+        hashes: list[bytes] = []
+        for item in nodes:
+            vector = vectors.get(item.node.id)
+            if vector is None:
+                continue
+            if np.shape(vector) != (dimension,):
+                raise EmbeddingMismatchError(
+                    f"a vector of shape {np.shape(vector)} in a store of dimension {dimension}",
+                    where=printable(item.node.id),
+                )
+            rows.append(unit(np.asarray(vector)[None, :], printable(item.node.id))[0])
+            item.embed, item.vector = None, digest("given", rows[-1].tobytes().hex())
+            hashes.append(item.vector)
+        if rows:
+            self.catalog.vectors.put(code, hashes, np.stack(rows))
 
     def _embed(self, nodes: Sequence[PreparedNode], tell: Progress) -> int:
         """Sees to it that the cache holds the vector of every node; returns how many were made."""

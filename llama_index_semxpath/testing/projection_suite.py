@@ -132,7 +132,7 @@ class ProjectionConformance:
                 fingerprint=value,
                 text=value,
                 attributes={value: value, "list": [value, value]},
-            )  # fmt: skip
+            )
             for place, value in enumerate(HOSTILE_IDS)
         ]
         projection.upsert(nodes)

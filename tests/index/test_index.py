@@ -7,6 +7,7 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from llama_index.core import Document, MockEmbedding
 from llama_index.core.schema import TextNode
@@ -16,7 +17,7 @@ from llama_index.core.vector_stores import (
     MetadataFilter,
     MetadataFilters,
 )
-from store_fixtures import HashEmbedder, catalog_only
+from store_fixtures import HashEmbedder, catalog_only, document
 
 from llama_index_semxpath import SemXPathIndex
 from llama_index_semxpath.errors import (
@@ -32,6 +33,7 @@ from llama_index_semxpath.index.graph_projection import PropertyGraphProjection
 from llama_index_semxpath.index.milvus import MilvusProjection
 from llama_index_semxpath.index.milvus_expr import Compare, Contains
 from llama_index_semxpath.index.rows import EntitySource
+from llama_index_semxpath.index.writing import TreeSource
 from llama_index_semxpath.tree.edges import Edge
 from llama_index_semxpath.tree.node import TreeNode
 
@@ -162,6 +164,20 @@ def test_a_model_that_gives_nan_writes_nothing(tmp_path):
         assert index.documents() == []
 
 
+def test_given_vectors_are_kept(index):
+    tree = document("d", {"A": ["x", "y"]})
+    given = {tree[2].id: np.eye(64, dtype=np.float32)[5]}
+    index.write_trees([TreeSource(tree, vectors=given)])
+    model = index.reader.embeddings.embedder
+    assert "A\nx" not in model.seen
+    assert vectors(index).get([tree[2].id])[tree[2].id][5] == pytest.approx(1)
+    assert index.check().ok
+    for bad, message in ((np.ones(3), "dimension 64"), (np.full(64, np.nan), "NaN")):
+        with pytest.raises(EmbeddingMismatchError, match=message) as raised:
+            index.write_trees([TreeSource(tree, vectors={tree[3].id: bad})])
+        assert raised.value.where == tree[3].id
+
+
 def test_no_embedding_model_is_none(tmp_path):
     with pytest.raises(SemXPathError, match="no embedding model"):
         SemXPathIndex(tmp_path / "store", embed_model="bge-m3")
@@ -212,9 +228,9 @@ def test_case_41_identical_content(index):
     expected = case("41")["expected"]["after"]
     for wanted in (["a", "b", "c"], ["b", "c"], ["b"], ["a", "b"]):
         index.refresh([llama(doc, texts[doc]) for doc in wanted])
-        for document_ in index.documents():
-            if document_.id not in wanted:
-                index.delete_ref_doc(document_.id)
+        for held in index.documents():
+            if held.id not in wanted:
+                index.delete_ref_doc(held.id)
         if wanted != ["a", "b", "c"]:
             assert sorted(d.id for d in index.documents()) == expected.pop(0)
         ids = stored(index)
