@@ -13,6 +13,7 @@ from llama_index_semxpath.errors import SourceError
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.build import build_tree
 from llama_index_semxpath.node_parser.decode import clean, decode
+from llama_index_semxpath.node_parser.facts import add_facts
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.recovery import supply_headings
 from llama_index_semxpath.tree.node import TreeNode
@@ -182,6 +183,7 @@ def parse_bytes(
         parsed = front_end.parse(data, options, where=name)
         if parsed.format in ("markdown", "html"):
             parsed.blocks = supply_headings(parsed.blocks, prose=parsed.format == "markdown")
+        add_facts(parsed)
         parsed.attributes.setdefault("title", _title(parsed) or PurePath(name).stem or name)
         return build_tree(parsed, doc_id or name, options)
 
@@ -191,7 +193,7 @@ def _title(parsed: Parsed) -> str | None:
     first: Block | None = None
     for block in parsed.blocks:
         if block.attributes.get("role") == "title":
-            return block.text
+            return " ".join(block.text.split())
         if block.kind != "Heading":
             continue
         if first is None:
