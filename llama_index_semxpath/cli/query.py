@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llama_index_semxpath.cli.output import opened, print_json, remark, style
 from llama_index_semxpath.display.text import matches_text
@@ -46,25 +46,12 @@ def explain(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace, result: QueryResult) -> None:
     if result.value is not None:
-        print(_value_text(result.value))
+        from llama_index_semxpath.query_engine.pipeline import value_text
+
+        print(value_text(result.value))
     else:
         print(matches_text([match.to_dict() for match in result], style()))
         remark(args, f"\n{len(result)} result{'' if len(result) == 1 else 's'}")
     for name, part in (("plan", result.plan), ("trace", result.trace)):
         if part is not None and (name == "trace" or args.explain):
             print(f"\n{part}")
-
-
-def _value_text(value: Any) -> str:
-    from llama_index_semxpath.index.match import json_value
-
-    plain = json_value(value)
-    if isinstance(plain, list) and plain and isinstance(plain[0], dict):
-        return "\n".join(f"{group['count']:>6}  {group['key']}" for group in plain)
-    if isinstance(plain, list):
-        return "\n".join(str(item) for item in plain)
-    if isinstance(plain, bool):
-        return "true" if plain else "false"
-    if isinstance(plain, float) and plain.is_integer():
-        return str(int(plain))
-    return str(plain)

@@ -138,13 +138,32 @@ def extractive(prepared: Prepared) -> Answer:
     """The extractive answer to a prepared question."""
     outcome = prepared.outcome
     if prepared.value is not None:
-        text = str(json_value(prepared.value))
+        text = value_text(prepared.value)
         return finish(prepared, Extract(text, {}, True, 1.0))
     passages = [passage for source in prepared.sources for passage in source.passages]
     if not passages:
         return finish(prepared, Extract(not_found(outcome.question), found=False))
     limit = 8 if outcome.intent.kind in ("procedure", "summary", "comparison") else 4
     return finish(prepared, extract_answer(outcome.question, passages, limit=limit))
+
+
+def value_text(value: Any) -> str:
+    """What a query gives that does not end in nodes, as a person writes it.
+
+    Example:
+        >>> value_text(2.0), value_text(True), value_text([{"key": "a", "count": 2}])
+        ('2', 'true', '     2  a')
+    """
+    plain = json_value(value)
+    if isinstance(plain, list) and plain and isinstance(plain[0], dict):
+        return "\n".join(f"{group['count']:>6}  {group['key']}" for group in plain)
+    if isinstance(plain, list):
+        return "\n".join(str(item) for item in plain)
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    if isinstance(plain, float) and plain.is_integer():
+        return str(int(plain))
+    return str(plain)
 
 
 def finish(prepared: Prepared, extract: Extract) -> Answer:

@@ -59,6 +59,7 @@ class Pack:
         pieces: In document order.
         tokens: Length of all of them.
         body: Search words of the path and the pieces, with their counts.
+        full: The same with those of the document's head.
     """
 
     section: str
@@ -66,11 +67,7 @@ class Pack:
     pieces: list[Piece] = field(default_factory=list)
     tokens: int = 0
     body: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def length(self) -> int:
-        """Search words of the pack."""
-        return self.body.total()
+    full: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -81,15 +78,21 @@ class DocumentPacks:
         id: Document id.
         packs: In document order.
         head: Search words of the document's id, title and first line.
-        opening: Those of its id, title and first pack: what it may be named by.
-        vocabulary: All its search words.
+        body: Search words of the whole document.
+        spread: In how many packs each word stands.
     """
 
     id: str
     packs: list[Pack]
     head: Counter[str]
-    opening: frozenset[str]
-    vocabulary: frozenset[str]
+    body: Counter[str]
+    spread: Counter[str]
+
+    def recurrence(self, word: str) -> float:
+        """Share of the packs that a word stands in; 1 for a word of the head, 0 for none."""
+        if word in self.head:
+            return 1.0
+        return self.spread[word] / len(self.packs) if self.packs else 0.0
 
 
 def count_tokens(text: str) -> int:
@@ -129,9 +132,12 @@ def pack_document(doc: str, nodes: Sequence[Match], size: int = PACK_TOKENS) -> 
     title = next((node.title for node in nodes if node.kind == "Document" and node.title), "")
     first = next((node.text for node in nodes if node.text.strip()), "")[:_FIRST_LINE]
     head = search_words(re.sub(r"[/_.\-]+", " ", doc), title or "", first)
-    seen = frozenset(head).union(*(pack.body for pack in packs))
-    opening = frozenset(head) | frozenset(packs[0].body if packs else ())
-    return DocumentPacks(doc, packs, head, opening, seen)
+    body, spread = Counter(head), Counter[str]()
+    for pack in packs:
+        pack.full = pack.body + head
+        body.update(pack.body)
+        spread.update(pack.body.keys())
+    return DocumentPacks(doc, packs, head, body, spread)
 
 
 def search_words(*texts: str) -> Counter[str]:

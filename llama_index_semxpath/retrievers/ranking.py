@@ -21,8 +21,10 @@ _K1, _B = 1.2, 0.75
 #: A further document is chosen when it adds this share of the question's weight.
 _ADDS = 0.1
 _MOST_DOCUMENTS = 6
-#: A document is named when its beginning holds this share of the question's weight.
-_NAMES = 0.25
+#: What a rare word is worth that does not recur.
+_SAID_ONCE = 0.2
+#: The documents of so many best places are chosen whatever words they lack.
+_BEST_PLACES = 1
 #: Share of the best one's gain from which a document holds the question's words as well.
 _ALIKE = 0.95
 #: What standing in a chosen document is worth; above what any place can score by itself.
@@ -51,27 +53,29 @@ class Bm25:
 
     Args:
         texts: Word counts of each text.
+        asked: The words that will be asked for.
 
     Example:
-        >>> bm25 = Bm25([Counter(a=1, b=1), Counter(b=1)])
-        >>> [score > 0 for score in bm25.scores(["a"])]
+        >>> bm25 = Bm25([Counter(a=1, b=1), Counter(b=1)], ["a"])
+        >>> [score > 0 for score in bm25.scores()]
         [True, False]
     """
 
-    def __init__(self, texts: Sequence[Mapping[str, int]]) -> None:
+    def __init__(self, texts: Sequence[Counter[str]], asked: Sequence[str]) -> None:
         self.texts = texts
-        self.lengths = [sum(text.values()) for text in texts]
+        self.asked = asked
+        self.lengths = [text.total() for text in texts]
         self.mean = max(1.0, sum(self.lengths) / max(1, len(texts)))
-        self.holding = Counter(word for text in texts for word in text)
+        self.holding = {word: sum(word in text for text in texts) for word in asked}
 
     def idf(self, word: str) -> float:
         """Rarity of a word among the texts, > 0."""
-        held = self.holding[word]
+        held = self.holding.get(word, 0)
         return math.log(1.0 + (len(self.texts) - held + 0.5) / (held + 0.5))
 
-    def scores(self, asked: Sequence[str]) -> list[float]:
+    def scores(self) -> list[float]:
         """One score a text, 0 where it has none of the words."""
-        rarity = {word: self.idf(word) for word in asked if word in self.holding}
+        rarity = {word: self.idf(word) for word in self.asked if self.holding[word]}
         scores = []
         for text, length in zip(self.texts, self.lengths, strict=True):
             norm = _K1 * (1.0 - _B + _B * length / self.mean)
@@ -100,15 +104,14 @@ def rank_packs(
     packs = [(document, pack) for document in documents for pack in document.packs]
     if not packs or not asked:
         return []
-    among_all = Bm25([pack.body + document.head for document, pack in packs])
-    overall = _normal(among_all.scores(asked))
+    among_all = Bm25([pack.full for _, pack in packs], asked)
+    overall = _normal(among_all.scores())
     whole = _documents(asked, documents, packs, overall)
-    named = _named(asked, documents)
-    chosen = _cover(asked, documents, whole, named)
+    chosen = _cover(asked, documents, whole) + _of_best(documents, overall)
     scores: list[float] = []
     at = 0
     for place, document in enumerate(documents):
-        local = _normal(Bm25([pack.body for pack in document.packs]).scores(asked))
+        local = _within(asked, document)
         for inner in local:
             bonus = _CHOSEN if place in chosen else 0.0
             scores.append(overall[at] + inner + whole[place] + bonus)
@@ -124,23 +127,29 @@ def rank_packs(
     return sorted(ranked, key=lambda one: -one.score)
 
 
+def _within(asked: Sequence[str], document: DocumentPacks) -> list[float]:
+    """How well each pack of a document fits, by the words that do not name the document."""
+    rest = [word for word in asked if word not in document.head] or asked
+    return _normal(Bm25([pack.body for pack in document.packs], rest).scores())
+
+
 def _held(rarity: Mapping[str, float], document: DocumentPacks, pack: Pack) -> float:
     return sum(w for word, w in rarity.items() if word in pack.body or word in document.head)
 
 
-def _named(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list[int]:
-    """Documents whose beginning holds words of the question that few others begin with."""
-    count = len(documents)
-    held = Counter(word for document in documents for word in document.opening)
-    rarity = {
-        word: math.log(1.0 + (count - held[word] + 0.5) / (held[word] + 0.5)) for word in asked
-    }
-    least = _NAMES * sum(rarity.values())
-    return [
-        place
-        for place, document in enumerate(documents)
-        if sum(rarity[word] for word in asked if word in document.opening) >= least
-    ]
+def _naming(word: str, documents: Sequence[DocumentPacks]) -> float:
+    holding = [document.recurrence(word) for document in documents if word in document.body]
+    if not holding:
+        return 0.0
+    rarity = math.log(1.0 + (len(documents) - len(holding) + 0.5) / (len(holding) + 0.5))
+    return rarity * min(1.0, _SAID_ONCE + sum(holding) / len(holding))
+
+
+def _of_best(documents: Sequence[DocumentPacks], overall: Sequence[float]) -> list[int]:
+    """Documents that the best places stand in."""
+    owner = [place for place, document in enumerate(documents) for _ in document.packs]
+    best = sorted(range(len(overall)), key=lambda at: -overall[at])
+    return [owner[at] for at in best[:_BEST_PLACES]]
 
 
 def _documents(
@@ -150,13 +159,7 @@ def _documents(
     overall: Sequence[float],
 ) -> list[float]:
     """One score a document in [0, 1]: how well it and its best place fit."""
-    bodies = []
-    for document in documents:
-        body: Counter[str] = Counter(document.head)
-        for pack in document.packs:
-            body.update(pack.body)
-        bodies.append(body)
-    fits = _normal(Bm25(bodies).scores(asked))
+    fits = _normal(Bm25([document.body for document in documents], asked).scores())
     best: dict[str, float] = {}
     for (document, _), score in zip(packs, overall, strict=True):
         best[document.id] = max(score, best.get(document.id, 0.0))
@@ -164,26 +167,21 @@ def _documents(
 
 
 def _cover(
-    asked: Sequence[str],
-    documents: Sequence[DocumentPacks],
-    scores: Sequence[float],
-    named: Sequence[int],
+    asked: Sequence[str], documents: Sequence[DocumentPacks], scores: Sequence[float]
 ) -> list[int]:
-    """Documents the question names, those that together hold its words (greedy set cover)."""
-    held = Counter(word for document in documents for word in document.vocabulary)
-    count = len(documents)
-    left = {
-        word: math.log(1.0 + (count - held[word] + 0.5) / (held[word] + 0.5))
-        for word in asked
-        if held[word]
-    }
+    """Documents that together hold the question's words, the best first (greedy set cover).
+
+    A word that recurs in the few documents that hold it names them; one that is said once in
+    passing does not, rare as it may be.
+    """
+    left = {word: weight for word in asked if (weight := _naming(word, documents))}
     total = sum(left.values())
     chosen: list[int] = []
     while left and len(chosen) < _MOST_DOCUMENTS:
         gains = {
-            place: sum(weight for word, weight in left.items() if word in document.vocabulary)
+            place: sum(weight for word, weight in left.items() if word in document.body)
             for place, document in enumerate(documents)
-            if place in named and place not in chosen
+            if place not in chosen
         }
         if not gains:
             break
@@ -196,7 +194,7 @@ def _cover(
             key=lambda place: -scores[place],
         )
         chosen.extend(alike[: _MOST_DOCUMENTS - len(chosen)])
-        left = {w: weight for w, weight in left.items() if w not in documents[best].vocabulary}
+        left = {w: weight for w, weight in left.items() if w not in documents[best].body}
     return chosen
 
 

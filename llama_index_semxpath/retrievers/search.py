@@ -103,7 +103,7 @@ class Search:
             QueryError: The question is a SemXPath query, and a wrong one.
             SemXPathError: An empty question, or an effort that does not exist.
         """
-        question = question[:_LONGEST_QUESTION].strip()
+        question = _readable(question)
         if not question:
             raise SemXPathError("the question is empty", hint="ask something")
         if effort not in get_args(Effort):
@@ -248,6 +248,12 @@ class Search:
                 tokens = int(column.numbers[low:high].sum())
             places[hit.id] = Place(order, tokens)
         return places
+
+
+def _readable(question: str) -> str:
+    """The question without what no text holds (NUL, lone surrogates), cut to a sane length."""
+    text = question[:_LONGEST_QUESTION].encode("utf-8", "ignore").decode()
+    return text.replace("\0", " ").strip()
 
 
 def _split_alike(found: Mapping[str, list[Evidence]]) -> dict[str, list[Evidence]]:
