@@ -7,7 +7,10 @@ import pytest
 from store_fixtures import HashEmbedder, catalog_only, document
 
 from llama_index_semxpath import SemXPathIndex
+from llama_index_semxpath.errors import StoreError
 from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.milvus import MilvusProjection
+from llama_index_semxpath.index.vector_search import MilvusSearch
 
 pytestmark = pytest.mark.server
 SECTIONS = {
@@ -17,10 +20,11 @@ SECTIONS = {
 LABELS = {"d1": ["staff"], "d2": ["staff", "board"], "Section 3": ["board"]}
 
 
-@pytest.fixture
-def stores(tmp_path, milvus_server, collection):
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory, milvus_server):
+    tmp_path = tmp_path_factory.mktemp("stores")
     config = StoreConfig(
-        tmp_path / "a", milvus_uri=milvus_server, collection=collection, graph="none"
+        tmp_path / "a", milvus_uri=milvus_server, collection="searched", graph="none"
     )
     with (
         SemXPathIndex(config, embed_model=HashEmbedder()) as server,
@@ -34,14 +38,19 @@ def stores(tmp_path, milvus_server, collection):
 
 @pytest.mark.parametrize("who", [(), ("staff",), ("board",), ("staff", "board"), ("guests",)])
 @pytest.mark.parametrize("scope", [None, "/Document[1]", '//Section[@title = "Section 2"]'])
-def test_it_finds_what_the_exact_search_finds(stores, who, scope):
+def test_it_finds_what_the_exact_search_finds(stores, monkeypatch, who, scope):
     server, exact = stores
     asked = []
-    search = server.reader._remote.search
-    server.reader._moment = None
-    server.reader._remote.search = lambda *args: asked.append(search(*args)) or asked[-1]
+    search = MilvusSearch.search
+
+    def watched(*args):
+        asked.append(search(*args))
+        return asked[-1]
+
+    monkeypatch.setattr(MilvusSearch, "search", watched)
+    server.insert_tree(document("d3", {"A": [str(who), str(scope)]}, labels={"d3": ["none"]}))
     for kinds in None, ["Paragraph"], ["Section"], ["Nope"]:
-        options = {"limit": 200, "scope": scope, "kinds": kinds, "principal": who}
+        options = {"limit": 300, "scope": scope, "kinds": kinds, "principal": who}
         got = server.semantic_search("plan of the red team", **options)
         want = exact.semantic_search("plan of the red team", **options)
         assert {m.id for m in got} == {m.id for m in want}
@@ -53,8 +62,6 @@ def test_it_finds_what_the_exact_search_finds(stores, who, scope):
 
 def test_a_server_that_went_away_is_done_without(stores, monkeypatch):
     server, exact = stores
-    from llama_index_semxpath.errors import StoreError
-    from llama_index_semxpath.index.milvus import MilvusProjection
 
     def gone(*_: object, **__: object) -> None:
         raise StoreError("Milvus cannot be searched")
