@@ -165,8 +165,8 @@ def _wrapped(line: Line, after: Line, width: int, *, first: bool) -> bool:
     if deeper < -8 or (deeper < -1 and not first) or (deeper > 0 and not _is_item(line)):
         return False  # an indented line starts a paragraph; only its first line stands in
     wide = ord(after.text[0]) > 0x2E7F
-    if wide and after.indent and after.indent == line.indent and _CLOSED.search(line.text):
-        return False  # Chinese paragraphs are indented on their first line, wrapped lines are not
+    if wide and _CLOSED.search(line.text):
+        return False  # a Chinese line that ends a sentence is a paragraph more often than full
     word = 2 if wide else len(after.text.split(" ", 1)[0]) + 1
     return line.indent + display_width(line.text) + word > width - (2 if wide else 0)
 
