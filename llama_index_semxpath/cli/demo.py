@@ -58,7 +58,7 @@ def _run(args: argparse.Namespace, config: StoreConfig, corpus: Path) -> int:
             if not args.json:
                 print("\n" + paint.paint(f"$ semxpath query '{query}'", "blue"))
                 dicts = [match.to_dict() for match in result]
-                print(matches_text(dicts, paint) if result.value is None else f"{result.value:g}")
+                print(matches_text(dicts, paint))
         pipeline = Pipeline(index)
         for question in QUESTIONS:
             answer = pipeline.ask(question)

@@ -38,8 +38,8 @@ def schema(args: argparse.Namespace) -> int:
         print(paint.paint(kind.name, "bold") + f"  {kind.count}")
         for attribute in kind.attributes.values():
             examples = ", ".join(attribute.examples)
-            head = f"    @{attribute.name}  {attribute.type}  {attribute.share:.0%}"
-            print(cut(f"{head}  {examples}", paint.width) if examples else head)
+            line = f"@{attribute.name}  {attribute.type}  {attribute.share:.0%}  {examples}"
+            print("  " + cut(line, paint.width - 2))
     for relation in found.relations.values():
         ends = f"{', '.join(relation.sources)} → {', '.join(relation.targets)}"
         print(f"rel::{relation.name}  {relation.count}  {ends}")

@@ -11,7 +11,7 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from llama_index_semxpath.errors import SemXPathError
-from llama_index_semxpath.retrievers.evidence import Evidence, Principal
+from llama_index_semxpath.retrievers.evidence import Evidence, Principal, without_headings
 from llama_index_semxpath.retrievers.graph import GraphRoute
 from llama_index_semxpath.retrievers.intent import Route
 from llama_index_semxpath.retrievers.readers import Library
@@ -60,7 +60,7 @@ def to_node(evidence: Evidence) -> NodeWithScore:
 def to_nodes(evidence: Sequence[Evidence]) -> list[NodeWithScore]:
     """Evidence as LlamaIndex nodes, one a node id: excerpts of one node are joined in its order."""
     parts: dict[str, list[Evidence]] = {}
-    for one in evidence:
+    for one in without_headings(evidence):
         parts.setdefault(one.match.id, []).append(one)
     nodes = []
     for same in parts.values():

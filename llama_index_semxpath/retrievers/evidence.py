@@ -70,3 +70,20 @@ class Found:
 def whole(matches: Sequence[Match], route: str, *, exact: bool = False) -> list[Evidence]:
     """Matches as evidence of one route."""
     return [Evidence(one, one.score, {route: one.score}, exact=exact) for one in matches]
+
+
+def without_headings(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Evidence without bare headings of sections that it quotes: every path says them already."""
+    told = {
+        (one.match.document, one.match.path[: depth + 1])
+        for one in evidence
+        if one.match.kind != "Section"
+        for depth in range(len(one.match.path))
+    }
+    return [
+        one
+        for one in evidence
+        if one.exact
+        or one.match.kind != "Section"
+        or (one.match.document, one.match.path) not in told
+    ]

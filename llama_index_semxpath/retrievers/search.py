@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from llama_index_semxpath.errors import QueryError, SemXPathError
 from llama_index_semxpath.index.match import Match
-from llama_index_semxpath.retrievers.evidence import Evidence, Found, Principal
+from llama_index_semxpath.retrievers.evidence import Evidence, Found, Principal, without_headings
 from llama_index_semxpath.retrievers.fusion import (
     Fused,
     Place,
@@ -280,7 +280,7 @@ def matches(evidence: Sequence[Evidence]) -> list[Match]:
         evidence: Best first.
     """
     found: dict[str, Match] = {}
-    for one in evidence:
+    for one in without_headings(evidence):
         why = {name: score for name, score in one.why.items() if score is not None}
         found.setdefault(one.match.id, Match(one.match.view, one.score, why))
     return list(found.values())
