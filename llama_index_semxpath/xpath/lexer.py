@@ -101,10 +101,16 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _scan(text: str, tokens: list[Token]) -> None:
+    if len(text) > MAX_LENGTH:
+        raise SemXPathSyntaxError(
+            f"the query is longer than {MAX_LENGTH:,} characters",
+            query=text,
+            offset=MAX_LENGTH,
+            hint="pass long values as parameters ($name)",
+        )
     position = 0
     match = _TOKEN.match
     new = tuple.__new__  # half the time of calling Token, and this is the inner loop
-    limit = min(len(text), MAX_LENGTH)
     while True:
         found = match(text, position)
         if found is None:
@@ -112,8 +118,6 @@ def _scan(text: str, tokens: list[Token]) -> None:
         kind = found.lastgroup
         assert kind is not None
         start, end = found.span(kind)
-        if end > limit:
-            raise _too_long(text)
         if kind == "name":
             tokens.append(new(Token, ("name", nfc(text[start:end]), start, end)))
         elif kind == "symbol":
@@ -197,21 +201,10 @@ def _value(found: re.Match[str], digits: str, start: int) -> int | float:
     )
 
 
-def _too_long(text: str) -> SemXPathSyntaxError:
-    return SemXPathSyntaxError(
-        f"the query is longer than {MAX_LENGTH:,} characters",
-        query=text,
-        offset=MAX_LENGTH,
-        hint="pass long values as parameters ($name)",
-    )
-
-
 def _unexpected(text: str, position: int) -> SemXPathSyntaxError:
     """Why nothing matches here: an unclosed quote, a lone sign, or a stray character."""
     while position < len(text) and text[position] in _SPACE:
         position += 1
-    if position >= MAX_LENGTH:
-        return _too_long(text)
     char = text[position]
     if char in _CLOSING:
         what = "name in back-quotes" if char == "`" else "string"

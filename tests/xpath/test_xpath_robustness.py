@@ -87,26 +87,33 @@ def test_length_limit() -> None:
 MEGABYTE = 1_000_000
 
 
-GARBAGE = r"""( [ a[ / // ' " ` '' "" `` $ @ \x00 \ud800 é 9 - a- 1, '" [@ :: { “ a. 0.
-    e\u0301 a+ a= [1: rel::a{ 90d * *- 中文， 1*2+ a(b)"""
+GARBAGE = r"""( [ a[ / // 'a" "b' `c $ @ \x00 \ud800 é, 9, - 1, '" [@ :: { “ a. 0.
+    e\u0301, a+ a= [1: rel::a{ 90d, * *- 中文， 1*2+ a(b)"""
 
 
 @pytest.mark.parametrize("piece", GARBAGE.split())
-def test_a_megabyte_of_garbage_is_refused(piece: str) -> None:
+def test_garbage_is_refused(piece: str) -> None:
     piece = re.sub(r"\\\w+", lambda code: ast.literal_eval(f'"{code[0]}"'), piece)
-    for text in (piece * (MEGABYTE // len(piece)), f"{piece} " * (MEGABYTE // len(piece))):
-        assert_refused(text)
+    for text in (
+        piece * (MAX_LENGTH // len(piece)),
+        f"{piece} " * (MAX_LENGTH // len(piece + " ")),
+    ):
+        with pytest.raises(SemXPathSyntaxError) as caught:
+            parse(text)
+        assert "longer" not in caught.value.message
+        assert len(str(caught.value)) < 1000
 
 
-def assert_refused(text: str) -> None:
-    with pytest.raises(SemXPathSyntaxError) as caught:
-        parse(text)
-    assert len(str(caught.value)) < 1000
+@pytest.mark.parametrize("piece", ["(", "'", "\x00", "//a[1] ", "中文"])
+def test_a_megabyte_is_refused_at_once(piece: str) -> None:
+    with pytest.raises(SemXPathSyntaxError, match="longer than"):
+        parse(piece * (MEGABYTE // len(piece)))
 
 
-def test_a_megabyte_of_noise_is_refused() -> None:
+def test_noise_is_refused() -> None:
     noise = random.Random(7)
     for alphabet in (range(32, 127), range(0x10FFFF), [*map(ord, "/[]()@'\"`ab1 =")]):
-        text = "".join(chr(noise.choice(alphabet)) for _ in range(MEGABYTE))
-        with pytest.raises(SemXPathSyntaxError):
-            parse(text)
+        for _ in range(20):
+            text = "".join(chr(noise.choice(alphabet)) for _ in range(5000))
+            with pytest.raises(SemXPathSyntaxError):
+                parse(text)
