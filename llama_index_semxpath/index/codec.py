@@ -60,6 +60,8 @@ def printable(text: str, limit: int = 120) -> str:
         >>> printable("a\\nb")
         'a\\\\nb'
     """
+    if len(text) <= limit and text.isprintable():
+        return text
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
@@ -126,14 +128,14 @@ def query_attributes(attributes: Mapping[str, Any]) -> dict[str, Value]:
     return flat
 
 
-def digest(*parts: str) -> bytes:
+def digest(*parts: str | bytes) -> bytes:
     """16 bytes that tell whether any of the parts changed."""
-    state = blake2b(digest_size=16)
+    pieces = []
     for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        state.update(len(data).to_bytes(8, "big"))
-        state.update(data)
-    return state.digest()
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+        pieces.append(len(data).to_bytes(8, "big"))
+        pieces.append(data)
+    return blake2b(b"".join(pieces), digest_size=16).digest()
 
 
 def _to_json(value: Any, key: str, where: str, depth: int) -> Any:

@@ -136,11 +136,9 @@ class ProjectedNodes:
     ) -> str:
         """Of what this target holds: vectors know no siblings, a graph no vectors."""
         own = (
-            (parent or "", previous or "")
-            if self._model is None
-            else ((vector or b"").hex(), str(weight))
+            (parent or "", previous or "") if self._model is None else (vector or b"", str(weight))
         )
-        return digest(hash_.hex(), order, labels or "", *own)[:8].hex()
+        return digest(hash_, order, labels or "", *own)[:8].hex()
 
 
 def _labels(text: str | None) -> tuple[str, ...] | None:

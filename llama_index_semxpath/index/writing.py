@@ -200,11 +200,15 @@ class Writer:
                     f"a vector of shape {np.shape(vector)} in a store of dimension {dimension}",
                     where=printable(item.node.id),
                 )
-            rows.append(unit(np.asarray(vector)[None, :], printable(item.node.id))[0])
-            item.embed, item.vector = None, digest("given", rows[-1].tobytes().hex())
+            if not np.isfinite(vector).all():
+                raise EmbeddingMismatchError(
+                    "a vector holds NaN or infinity", where=printable(item.node.id)
+                )
+            item.embed, item.vector = None, digest("given", np.asarray(vector).tobytes())
+            rows.append(vector)
             hashes.append(item.vector)
         if rows:
-            self.catalog.vectors.put(code, hashes, np.stack(rows))
+            self.catalog.vectors.put(code, hashes, unit(np.stack(rows)))
 
     def _embed(self, nodes: Sequence[PreparedNode], tell: Progress) -> int:
         """Sees to it that the cache holds the vector of every node; returns how many were made."""
