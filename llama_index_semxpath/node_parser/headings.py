@@ -132,8 +132,8 @@ def _title_chunk(lines: Sequence[Line], first: int) -> int:
             break
         if split_number(line.text) is not None or line.text[0].islower():
             break
-        if is_contents_title(line.text):
-            break
+        if is_contents_title(line.text) or (count and line.text[0] in "(（"):
+            break  # "(adopted on …)" below a title is not part of it
         count += 1
     # A first paragraph of short lines without end is verse or an address, not a title.
     together = count < len(lines) and lines[count].chunk == lines[0].chunk

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from llama_index_semxpath.node_parser.numbering import Number, split_number
 
@@ -90,6 +91,7 @@ class Candidate:
         adjacent: Whether the line before belongs to the same paragraph.
         alone: Whether the line is a paragraph of its own.
         bold: Whether the source sets it apart (bold, larger).
+        heads: Whether the next candidate counts inside it (1, then 1.1).
     """
 
     line: int
@@ -100,6 +102,7 @@ class Candidate:
     adjacent: bool = False
     alone: bool = True
     bold: bool = False
+    heads: bool = False
 
 
 @dataclass(slots=True)
@@ -195,6 +198,8 @@ def accept(candidates: Sequence[Candidate]) -> list[tuple[Candidate, int]]:
     Returns:
         The accepted candidates with their levels, 1 and up, in document order.
     """
+    for candidate, after in pairwise(candidates):
+        candidate.heads = after.number.parts[:-1] == candidate.number.parts != ()
     rest = _without_lists(candidates)
     accepted = _walk(rest)
     levels = _order_styles(accepted)
@@ -326,7 +331,8 @@ def _opens(stack: list[_Level], candidate: Candidate, seen: dict[str, Number]) -
     # "3. Price" may open Part II: some sources number through their parts.
     before = seen.get(_key(number))
     follows = before is not None and number.n == (before.n or 0) + 1
-    return (number.n in (0, 1) or follows) and (candidate.alone or candidate.body or candidate.bold)
+    stands = candidate.alone or candidate.body or candidate.bold or candidate.heads
+    return stands and (number.n in (0, 1) or follows)
 
 
 def _place(stack: list[_Level], number: Number) -> int:
