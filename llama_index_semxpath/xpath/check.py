@@ -12,7 +12,7 @@ from llama_index_semxpath.errors import (
     QueryTypeError,
     UnknownNameError,
 )
-from llama_index_semxpath.schema import Schema
+from llama_index_semxpath.schema import RESERVED_ATTRIBUTES, Schema
 from llama_index_semxpath.text import name_text, shown
 from llama_index_semxpath.xpath import ast
 from llama_index_semxpath.xpath.functions import FUNCTIONS, INSTEAD, Type
@@ -275,8 +275,7 @@ class _Checker:
         if step.test.type != "name" or not self.names.active:
             return step
         if step.axis == "attribute":
-            self.attribute(step, kinds)
-            return step
+            return self.attribute(step, kinds)
         reached = before is not None and before.axis in ("rel", "inv")
         if reached and step.axis in ("child", "self") and not step.explicit:
             return self.reached(step, kinds, value)
@@ -296,7 +295,7 @@ class _Checker:
             )
         if readings:
             return self.read(step, readings[0])
-        return self.unread(step, value)
+        return self.unread(step, kinds, value)
 
     def reached(self, step: ast.Step, kinds: Kinds, value: bool) -> ast.Step:
         """A name behind a relation tests the node reached, or goes on from it."""
@@ -309,7 +308,7 @@ class _Checker:
         self.kind(step)
         return replace(step, axis="self")
 
-    def unread(self, step: ast.Step, value: bool) -> ast.Step:
+    def unread(self, step: ast.Step, kinds: Kinds, value: bool) -> ast.Step:
         """A bare name that the schema does not have: given by the language, or unknown."""
         name = step.test.name
         if value and self.names.is_attribute(name) and not self.names.is_kind(name):
@@ -321,6 +320,8 @@ class _Checker:
             return replace(step, axis="self", test=replace(step.test, type="any-node", name=""))
         if self.names.is_kind(name):
             return step
+        if value and self.names.innermost(name, None):
+            return self.attribute(replace(step, axis="attribute"), kinds)
         if not value:
             self.kind(step, bare=True)
         raise UnknownNameError(
@@ -352,15 +353,32 @@ class _Checker:
             suggestions=[f"@{name}"] if is_attribute else self.names.like_kind(name, bare),
         )
 
-    def attribute(self, step: ast.Step, kinds: Kinds) -> None:
+    def attribute(self, step: ast.Step, kinds: Kinds) -> ast.Step:
+        """An attribute step with its name known, or completed to the one header path it ends."""
         name = step.test.name
-        if not self.names.is_attribute(name):
+        if self.names.has_attribute(name, kinds) or name in RESERVED_ATTRIBUTES:
+            return step
+        known = self.names.is_attribute(name)
+        meant = self.names.innermost(name, kinds)
+        if not meant and not known:
+            meant = self.names.innermost(name, None)
+        if len(meant) == 1:
+            return replace(step, test=replace(step.test, name=meant[0]))
+        if meant:
+            raise AmbiguousNameError(
+                f"'@{shown(name)}' can be the end of {len(meant)} names",
+                query=self.text,
+                offset=step.span[0],
+                expected=[f"@{name_text(shown(full))}" for full in meant[:5]],
+            )
+        if not known:
             raise UnknownNameError(
                 f"unknown attribute '@{shown(name)}'",
                 query=self.text,
                 offset=step.span[0],
                 suggestions=self.names.like_attribute(name, kinds),
             )
+        return step
 
     def relation(self, step: ast.Step) -> ast.Step:
         name = step.test.name

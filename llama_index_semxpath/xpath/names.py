@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Literal
 
 from llama_index_semxpath.schema import RESERVED_ATTRIBUTES, Schema
@@ -16,6 +18,8 @@ Reading = Literal["attribute", "child", "relation"]
 ROOT: Kinds = frozenset(("",))
 #: Relations that the tree itself gives.
 TREE_RELATIONS = ("CONTAINS", "NEXT")
+_LEVEL = " / "
+_UNIT = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]$")
 
 
 class Names:
@@ -75,7 +79,7 @@ class Names:
 
     def _readings(self, name: str, kinds: Kinds, value: bool) -> list[Reading]:
         found: list[Reading] = []
-        if value and self._has_attribute(name, kinds):
+        if value and self.has_attribute(name, kinds):
             found.append("attribute")
         children = self.children(kinds)
         if name in (self.schema.kinds if children is None else children):
@@ -87,9 +91,36 @@ class Names:
             found.append("relation")
         return found
 
-    def _has_attribute(self, name: str, kinds: Kinds) -> bool:
+    def has_attribute(self, name: str, kinds: Kinds) -> bool:
+        """Whether nodes of these kinds have the attribute."""
         owners = self.schema.attributes.get(name, ())
         return bool(owners) if kinds is None else not kinds.isdisjoint(owners)
+
+    def innermost(self, name: str, kinds: Kinds) -> list[str]:
+        """Attributes that a shorter name may mean: table columns carry their whole header path.
+
+        ``2024 / Q3 / Revenue (kEUR)`` is meant by any end of its path, ``Q3 / Revenue (kEUR)`` or
+        ``Revenue (kEUR)``, with or without the unit in brackets.
+
+        Args:
+            name: The name as written.
+            kinds: Kinds of the nodes, ``None`` for any.
+        """
+        found = self._ends.get(name, {})
+        return [full for full, has in found.items() if kinds is None or not kinds.isdisjoint(has)]
+
+    @cached_property
+    def _ends(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Every end of every header path, to the whole names and the kinds that have them."""
+        ends: dict[str, dict[str, tuple[str, ...]]] = {}
+        for full, owners in self.schema.attributes.items():
+            levels = full.split(_LEVEL)
+            for place in range(len(levels)):
+                end = _LEVEL.join(levels[place:])
+                for short in (end, _UNIT.sub("", end)):
+                    if short and short != full:
+                        ends.setdefault(short, {})[full] = owners
+        return ends
 
     # Suggestions
 

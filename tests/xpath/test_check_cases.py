@@ -135,3 +135,46 @@ def test_the_caret_stands_under_the_fault() -> None:
         f"  {query}",
         "  " + " " * 23 + "^",
     ]
+
+
+def columns(*names: str) -> Schema:
+    attributes = {name: AttributeInfo(name, "number", 3, 1.0) for name in names}
+    title = {"title": AttributeInfo("title", "string", 1, 1.0)}
+    return Schema({"Row": KindInfo("Row", 3, attributes), "Section": KindInfo("Section", 1, title)})
+
+
+TABLE = columns(
+    "2024 / Q3 / Revenue", "2024 / Q3 / Cost (kEUR)", "2025 / Q3 / Cost (kEUR)", "重量（kg）"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("//Row[@Revenue > 3]", "//Row[@`2024 / Q3 / Revenue` > 3]"),
+        ("//Row[Revenue > 3]", "//Row[@`2024 / Q3 / Revenue` > 3]"),
+        ("//Row/@Revenue", "//Row/@`2024 / Q3 / Revenue`"),
+        ("//Row[@`Q3 / Revenue` > 3]", "//Row[@`2024 / Q3 / Revenue` > 3]"),
+        ("//*[@Revenue > 3]", "//*[@`2024 / Q3 / Revenue` > 3]"),
+        ("//Section[@Revenue > 3]", "//Section[@`2024 / Q3 / Revenue` > 3]"),
+        ("//Row[@`2025 / Q3 / Cost` > 3]", "//Row[@`2025 / Q3 / Cost (kEUR)` > 3]"),
+        ("//Row[重量 > 3]", "//Row[@`重量（kg）` > 3]"),
+        ("sort(//Row, Revenue)", "sort(//Row, @`2024 / Q3 / Revenue`)"),
+        ("//Row[@number = 1]", "//Row[@number = 1]"),
+    ],
+)
+def test_a_column_by_the_end_of_its_header_path(query: str, text: str) -> None:
+    assert to_text(check(parse(query), TABLE, text=query).expr) == text
+
+
+@pytest.mark.parametrize("query", ["//Row[@Cost > 3]", "//Row[Cost > 3]", "//Row[@`Cost (kEUR)`]"])
+def test_a_column_name_that_two_header_paths_end_in(query: str) -> None:
+    with pytest.raises(errors.AmbiguousNameError) as caught:
+        check(parse(query), TABLE, text=query)
+    assert caught.value.expected == ("@`2024 / Q3 / Cost (kEUR)`", "@`2025 / Q3 / Cost (kEUR)`")
+
+
+def test_the_whole_name_of_a_column_wins_over_an_end() -> None:
+    schema = columns("Cost", "2024 / Cost")
+    query = "//Row[@Cost > 3]"
+    assert to_text(check(parse(query), schema, text=query).expr) == query
