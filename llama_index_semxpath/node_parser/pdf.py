@@ -12,7 +12,7 @@ from llama_index_semxpath.errors import SourceError
 from llama_index_semxpath.node_parser.assemble import blocks_from_lines
 from llama_index_semxpath.node_parser.blocks import Parsed
 from llama_index_semxpath.node_parser.contents import contents_lines
-from llama_index_semxpath.node_parser.headings import Heading, find_outline
+from llama_index_semxpath.node_parser.headings import Heading, Outline, find_outline
 from llama_index_semxpath.node_parser.lines import Line
 from llama_index_semxpath.node_parser.numbering import split_number
 from llama_index_semxpath.node_parser.options import ParseOptions
@@ -66,11 +66,15 @@ def parse_pdf(source: bytes | str, options: ParseOptions) -> Parsed:
             hint="run text recognition (OCR) over it and parse the result",
         )
     lines = text_lines(pages)
-    headings = _bookmarked(document, lines) or _by_fonts(lines)
+    marked = _bookmarked(document, lines)
+    outline = Outline(marked) if marked else _by_fonts(lines)
+    headings = outline.headings
     attributes = _information(document)
     if headings and "title" not in attributes and headings[0].line == 0:
         attributes["title"] = headings[0].title
-    blocks = blocks_from_lines(lines, headings)
+    if outline.titles:
+        attributes.setdefault("title", " ".join(line.text for line in lines[: outline.titles]))
+    blocks = blocks_from_lines(lines, headings, titles=outline.titles)
     todo = list(blocks)
     while todo:
         block = todo.pop()
@@ -122,7 +126,7 @@ def _keys(text: str) -> list[str]:
     return [folded for form in forms if (folded := re.sub(r"\W+", "", form).casefold())]
 
 
-def _by_fonts(lines: Sequence[Line]) -> list[Heading]:
+def _by_fonts(lines: Sequence[Line]) -> Outline:
     """Headings by numbers and by fonts that differ from the body's."""
     body = _body_font(lines)
     loud = {
@@ -132,7 +136,7 @@ def _by_fonts(lines: Sequence[Line]) -> list[Heading]:
     }
     skip = contents_lines(lines)
     if not loud:
-        return find_outline(lines).headings
+        return find_outline(lines)
     marked = [replace(line, bold=i in loud and i not in skip) for i, line in enumerate(lines)]
     numbered = [
         heading
@@ -143,7 +147,7 @@ def _by_fonts(lines: Sequence[Line]) -> list[Heading]:
     weak = [heading for heading in numbered if heading.confidence < _SURE]
     if weak and sum(heading.line in loud for heading in weak) * 2 >= len(weak):
         numbered = [h for h in numbered if h.confidence >= _SURE or h.line in loud]
-    return _with_levels(lines, numbered, sorted(loud - skip))
+    return Outline(_with_levels(lines, numbered, sorted(loud - skip)))
 
 
 def _body_font(lines: Sequence[Line]) -> tuple[float, bool]:

@@ -16,6 +16,8 @@ from llama_index_semxpath.node_parser.series import read_candidate
 
 # Gap inside a heading of several lines, as a share of its size.
 _TIGHT = 0.4
+# Gap from which lines are set apart rather than spaced out.
+_WIDE = 0.8
 _ENDED = re.compile(r"[。！？.!?:：;；][\"'”’」』)）]*$")
 _ITEM = re.compile(
     r"[-•·▪●○◦*–]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]\s|[（(][^()（）]{1,4}[)）]"
@@ -106,8 +108,12 @@ def _joins(last: PdfLine, line: PdfLine, setting: _Setting) -> bool:
         return False
     if line.x0 - last.x0 >= line.size * 1.5:
         return False  # an indent opens a paragraph
+    short = last.x1 < setting.right - line.size * 4
+    heads = read_candidate(0, last.text)
+    if short and ((heads is not None and heads.title) or last.y0 - line.y1 > line.size * _WIDE):
+        return False  # a full line goes on, a short one is a heading or the end of something
     # A sentence that ends before the right edge closes its paragraph.
-    return not (_ENDED.search(last.text) and last.x1 < setting.right - line.size * 4)
+    return not (short and _ENDED.search(last.text))
 
 
 def _goes_on(last: Line, line: PdfLine) -> bool:

@@ -191,3 +191,23 @@ def test_a_damaged_file_is_read_as_far_as_it_goes_or_refused(cut):
 def test_what_is_no_pdf_is_refused():
     with pytest.raises(SourceError, match="no PDF"):
         parse_bytes(b"hello", "a.pdf")
+
+
+@pytest.mark.parametrize(("font", "size"), [("Helvetica-Bold", 12), ("Helvetica", 14)])
+def test_flat_headings_without_bookmarks_take_their_levels_from_the_numbers(font, size):
+    stream = io.BytesIO()
+    canvas = Canvas(stream, pagesize=A5)
+    for index, text in enumerate(
+        ["Pump manual", "Read it.", "1 Safety", "Wear gloves.", "1.1 Boots", "Wear boots."]
+        + ["2 Service", "2.5 litres of oil are needed."]
+    ):
+        head = index % 2 == 0
+        canvas.setFont(font if head else "Helvetica", size if head else 11)
+        canvas.drawString(36, 550 - 22 * index, text)
+    canvas.save()
+    assert outline(parse_bytes(stream.getvalue(), "a.pdf")) == [
+        ("Pump manual", None),
+        ("1 Safety", "Pump manual"),
+        ("1.1 Boots", "1 Safety"),
+        ("2 Service", "Pump manual"),
+    ]
