@@ -197,10 +197,9 @@ def test_what_is_no_pdf_is_refused():
 def test_flat_headings_without_bookmarks_take_their_levels_from_the_numbers(font, size):
     stream = io.BytesIO()
     canvas = Canvas(stream, pagesize=A5)
-    for index, text in enumerate(
-        ["Pump manual", "Read it.", "1 Safety", "Wear gloves.", "1.1 Boots", "Wear boots."]
-        + ["2 Service", "2.5 litres of oil are needed."]
-    ):
+    heads = ["Pump manual", "1 Safety", "1.1 Boots", "2 Service"]
+    texts = ["Read it.", "Wear gloves.", "Wear boots.", "2.5 litres of oil are needed."]
+    for index, text in enumerate(text for pair in zip(heads, texts, strict=True) for text in pair):
         head = index % 2 == 0
         canvas.setFont(font if head else "Helvetica", size if head else 11)
         canvas.drawString(36, 550 - 22 * index, text)
