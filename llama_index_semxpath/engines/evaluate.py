@@ -148,8 +148,16 @@ class Evaluator:
         return constant(given)
 
     def numbers(self, expr: ast.Expr, context: Context) -> Floats:
-        """An expression as a number in every context."""
-        return to_numbers(self.table, self.value(expr, context), len(context))
+        """An expression as a number in every context, in pieces when all would be too much."""
+        try:
+            return to_numbers(self.table, self.value(expr, context), len(context))
+        except TooWideError:
+            if len(context) < 2:
+                raise
+        half = len(context) // 2
+        pieces = (context.take(slice(None, half)), context.take(slice(half, None)))
+        parts = [np.broadcast_to(self.numbers(expr, piece), len(piece)) for piece in pieces]
+        return np.concatenate(parts)
 
     def truth(self, expr: ast.Expr, context: Context) -> Value:
         """An expression as a condition: ``Booleans``, or ``Scores`` when it grades."""

@@ -123,12 +123,14 @@ def group_rows(evaluator: Evaluator, found: NodeSet, key: ast.Expr) -> Groups:
     with evaluator.recorder.nested():
         value = evaluator.value(key, Context(found.rows))
     keys = _group_keys(evaluator, value, count)
-    places: dict[str | float | bool, list[int]] = {}
+    # The type is part of the key: Python takes 1 and True for one.
+    places: dict[tuple[bool, str | float | bool], list[int]] = {}
     for place, own in enumerate(keys):
         for one in own:
-            places.setdefault(one, []).append(place)
+            places.setdefault((isinstance(one, bool), one), []).append(place)
     groups = [
-        Group(name, len(members), found.rows[np.array(members)]) for name, members in places.items()
+        Group(name, len(members), found.rows[np.array(members)])
+        for (_, name), members in places.items()
     ]
     groups.sort(key=lambda group: -group.count)
     return Groups(groups)

@@ -27,9 +27,10 @@ from llama_index_semxpath.engines.sets import (
     ranks,
     unique_pairs,
 )
-from llama_index_semxpath.engines.values import Value, to_numbers
+from llama_index_semxpath.engines.values import Value
 from llama_index_semxpath.tree.columns import Floats, Mask, Rows
 from llama_index_semxpath.xpath import ast
+from llama_index_semxpath.xpath.names import TREE_RELATIONS
 from llama_index_semxpath.xpath.types import type_of
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class PathWalker:
             raise self.evaluator.lacks(
                 "this index keeps no versions", step.span[0], "versions exist in agent memory"
             )
-        if step.axis in ("rel", "inv") and not self.evaluator.dataset.has_graph:
+        if _needs_graph(step) and not self.evaluator.dataset.has_graph:
             raise self.evaluator.lacks(
                 "this index has no property graph", step.span[0], "configure one to walk relations"
             )
@@ -178,16 +179,13 @@ class PathWalker:
         try:
             return action(found)
         except TooWideError:
-            if len(found.rows) < 2:
+            # Of several contexts the predicate above gives fewer at a time.
+            if len(found.rows) < 2 or not _one_owner(found):
                 raise
         half = len(found.rows) // 2
         first = np.arange(len(found.rows)) < half
         parts = [self._split(found.keep(mask), action) for mask in (first, ~first)]
-        merged = unique_pairs(_joined(parts), len(self.table))
-        if len(merged.rows) > 2 * PAIR_LIMIT and not _one_owner(merged):
-            # Several contexts share the result: the predicate above gives fewer at a time.
-            raise TooWideError
-        return merged
+        return unique_pairs(_joined(parts), len(self.table))
 
     def _reach(self, found: NodeSet, step: ast.Step) -> NodeSet:
         """What an axis reaches from a set, without filters."""
@@ -305,7 +303,7 @@ class PathWalker:
         kind = type_of(part.expr, evaluator.params)
         if kind == "number":
             with evaluator.recorder.nested():
-                wanted = to_numbers(self.table, evaluator.value(part.expr, context), len(context))
+                wanted = evaluator.numbers(part.expr, context)
             return np.broadcast_to(wanted, len(rows)) == position, None
         with evaluator.recorder.nested():
             return evaluator.condition(part.expr, context)
@@ -394,6 +392,11 @@ class PathWalker:
 
     def _record(self, part: ast.Step | ast.Filter, found: NodeSet | ValueSet, began: float) -> None:
         self.evaluator.recorder.ran(part, len(found.rows), (time.perf_counter() - began) * 1000)
+
+
+def _needs_graph(step: ast.Step) -> bool:
+    """``rel::CONTAINS`` and ``rel::NEXT`` are read from the tree."""
+    return step.axis in ("rel", "inv") and step.test.name not in TREE_RELATIONS
 
 
 def _is_child(step: ast.Step) -> bool:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: Below this many contexts, walking from each is cheap enough.
 _FEW = 32
 _AXES = {"child", "descendant", "self", "parent", "ancestor"}
+_COUNTED = {"child", "descendant", "ancestor"}
 
 
 def exists(evaluator: Evaluator, path: ast.Path, context: Context) -> Mask | None:
@@ -38,9 +39,9 @@ def exists(evaluator: Evaluator, path: ast.Path, context: Context) -> Mask | Non
 
 
 def counts(evaluator: Evaluator, path: ast.Path, context: Context) -> Floats | None:
-    """Nodes of each context on a path of one child or descendant step; ``None`` otherwise."""
+    """Nodes of each context on a path of one step down or up; ``None`` otherwise."""
     steps = _plain_steps(evaluator, path, context)
-    if steps is None or len(steps) != 1 or steps[0].axis not in ("child", "descendant"):
+    if steps is None or len(steps) != 1 or steps[0].axis not in _COUNTED:
         return None
     targets = _targets(evaluator, steps)
     if targets is None:
@@ -51,6 +52,8 @@ def counts(evaluator: Evaluator, path: ast.Path, context: Context) -> Floats | N
             targets = targets[~table.orphan[targets]]
         found = np.bincount(table.parent[targets], minlength=len(table))[rows]
         return found.astype(np.float64)
+    if steps[0].axis == "ancestor":
+        return _above(table, targets)[rows].astype(np.float64)
     inside = np.searchsorted(targets, table.end[rows])
     return (inside - np.searchsorted(targets, rows, side="right")).astype(np.float64)
 
@@ -134,11 +137,7 @@ def _has(table: TreeTable, axis: str, rows: Rows, targets: Rows) -> Mask:
         below: Mask = inside > np.searchsorted(targets, rows, side="right")
         return below
     if axis == "ancestor":
-        # Opened minus closed target subtrees; the row's own is not above it.
-        depth = np.zeros(len(table) + 1, dtype=np.int32)
-        np.add.at(depth, targets + 1, 1)
-        np.subtract.at(depth, table.end[targets], 1)
-        above: Mask = np.cumsum(depth)[rows] > 0
+        above: Mask = _above(table, targets)[rows] > 0
         return above
     marks = flags(targets, len(table))
     if axis == "self":
@@ -148,3 +147,12 @@ def _has(table: TreeTable, axis: str, rows: Rows, targets: Rows) -> Mask:
     if table.orphan is not None:
         real &= ~table.orphan[rows]
     return marks[np.maximum(parent, 0)] & real
+
+
+def _above(table: TreeTable, targets: Rows) -> Rows:
+    """How many of the targets are ancestors of each row: opened minus closed subtrees."""
+    change = np.zeros(len(table) + 1, dtype=np.int32)
+    # A target's subtree opens after itself; one without descendants closes at once.
+    np.add.at(change, targets + 1, 1)
+    np.subtract.at(change, table.end[targets], 1)
+    return np.cumsum(change, dtype=np.int32)
