@@ -57,7 +57,7 @@ def parse_docx(source: bytes | str, options: ParseOptions) -> Parsed:
     blocks = reader.read(archive.xml("word/document.xml"))
     attributes = core_properties(archive)
     if not any(block.kind == "Heading" for block in blocks):
-        blocks = recover_headings(blocks)
+        blocks = recover_headings(blocks, options.heading_hook)
     titles = [block.text for block in blocks if block.attributes.get("role") == "title"]
     if titles:
         attributes["title"] = " ".join(" ".join(titles).split())

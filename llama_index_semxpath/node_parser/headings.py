@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llama_index_semxpath.node_parser.blocks import Block
 from llama_index_semxpath.node_parser.contents import contents_lines, is_contents_title
 from llama_index_semxpath.node_parser.lines import Line
 from llama_index_semxpath.node_parser.numbering import Number, number_attributes, split_number
+from llama_index_semxpath.node_parser.options import HeadingHook
 from llama_index_semxpath.node_parser.series import (
     RUN_IN,
     Candidate,
@@ -25,10 +26,6 @@ from llama_index_semxpath.node_parser.titles import (
     standalone_titles,
     underlined_titles,
 )
-
-#: Settles headings that the rules are unsure of: gets the lines and what the rules found, and
-#: answers the level of each line (0 for text).
-HeadingHook = Callable[[Sequence[str], Sequence[int]], Sequence[int]]
 
 _STRONG, _DOTTED, _WEAK = 0.95, 0.9, 0.8
 _BRACKET_OPEN = "【〔[(（"

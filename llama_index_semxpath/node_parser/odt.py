@@ -59,7 +59,7 @@ def parse_odt(source: bytes | str, options: ParseOptions) -> Parsed:
     blocks = [] if body is None else reader.blocks(body)
     attributes = core_properties(archive, "meta.xml")
     if not any(block.kind == "Heading" for block in blocks):
-        blocks = recover_headings(blocks)
+        blocks = recover_headings(blocks, options.heading_hook)
     titles = [block.text for block in blocks if block.attributes.get("role") == "title"]
     if titles:
         attributes["title"] = " ".join(" ".join(titles).split())

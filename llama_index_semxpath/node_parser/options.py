@@ -10,6 +10,10 @@ from llama_index_semxpath.errors import SemXPathError
 #: Turns a text into its tokens; only their number is used.
 Tokenizer = Callable[[str], Sequence[object]]
 
+#: Settles headings that the rules are unsure of, for an LLM: gets the lines of a source and the
+#: level that the rules found for each (0 for text), and answers the levels that hold.
+HeadingHook = Callable[[Sequence[str], Sequence[int]], Sequence[int]]
+
 _LEAST_MAX_TOKENS = 16
 
 
@@ -23,6 +27,8 @@ class ParseOptions:
         language: ISO 639-1 code of the source (``en``, ``zh``) where known; ``None`` looks.
         tokenizer: Counts the tokens. ``None`` takes the ``cl100k_base`` encoding that ships with
             LlamaIndex; nothing is fetched.
+        heading_hook: Asked about the headings of a source that marks none; ``None`` leaves it to
+            the rules.
 
     Raises:
         SemXPathError: ``max_tokens`` is below 16.
@@ -35,6 +41,7 @@ class ParseOptions:
     max_tokens: int = 512
     language: str | None = None
     tokenizer: Tokenizer | None = None
+    heading_hook: HeadingHook | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens < _LEAST_MAX_TOKENS:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from llama_index_semxpath.node_parser.blocks import Block
 from llama_index_semxpath.node_parser.headings import (
     Heading,
-    HeadingHook,
     find_outline,
     heading_block,
 )
 from llama_index_semxpath.node_parser.lines import Line
+from llama_index_semxpath.node_parser.options import HeadingHook
 
 # Lead-ins that authors set in bold without opening a section.
 _ADMONITION = re.compile(
@@ -24,7 +24,9 @@ _ADMONITION = re.compile(
 LEAST_IMPLICIT = 3
 
 
-def supply_headings(blocks: list[Block], *, prose: bool = True) -> list[Block]:
+def supply_headings(
+    blocks: list[Block], hook: HeadingHook | None = None, *, prose: bool = True
+) -> list[Block]:
     """Blocks of a marked-up source with the headings that its author did not mark.
 
     A source without any heading is read as plain text is; one that marks some keeps them and
@@ -33,6 +35,7 @@ def supply_headings(blocks: list[Block], *, prose: bool = True) -> list[Block]:
 
     Args:
         blocks: Top-level blocks in source order.
+        hook: See :data:`options.HeadingHook`.
         prose: Whether short lines, labels and capitals count too, as in Markdown; not in HTML,
             where they are as often buttons and captions.
 
@@ -41,7 +44,7 @@ def supply_headings(blocks: list[Block], *, prose: bool = True) -> list[Block]:
         'Paragraph'
     """
     if not any(block.kind in ("Heading", "Section") for block in blocks):
-        found = _recover(blocks, None, bold_only=False, strict=not prose)
+        found = _recover(blocks, hook, bold_only=False, strict=not prose)
         return found if sum(block.kind == "Heading" for block in found) > 1 else blocks
     bold = sum(_is_bold_line(block) for block in blocks)
     return implicit_headings(blocks) if bold >= LEAST_IMPLICIT else blocks
@@ -61,7 +64,7 @@ def recover_headings(blocks: Sequence[Block], hook: HeadingHook | None = None) -
 
     Args:
         blocks: Top-level blocks in source order.
-        hook: See :data:`headings.HeadingHook`.
+        hook: See :data:`options.HeadingHook`.
 
     Example:
         >>> blocks = [Block("Paragraph", "第一条 免费。"), Block("Paragraph", "第二条 完。")]
@@ -81,7 +84,7 @@ def implicit_headings(blocks: Sequence[Block], hook: HeadingHook | None = None) 
 
     Args:
         blocks: Top-level blocks in source order; bold paragraphs have a bold ``font``.
-        hook: See :data:`headings.HeadingHook`.
+        hook: See :data:`options.HeadingHook`.
 
     Example:
         >>> from llama_index_semxpath.node_parser.blocks import Font

@@ -182,7 +182,9 @@ def parse_bytes(
     with _collector_paused():
         parsed = front_end.parse(data, options, where=name)
         if parsed.format in ("markdown", "html"):
-            parsed.blocks = supply_headings(parsed.blocks, prose=parsed.format == "markdown")
+            parsed.blocks = supply_headings(
+                parsed.blocks, options.heading_hook, prose=parsed.format == "markdown"
+            )
         add_facts(parsed)
         parsed.attributes.setdefault("title", _title(parsed) or PurePath(name).stem or name)
         return build_tree(parsed, doc_id or name, options)

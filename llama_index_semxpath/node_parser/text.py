@@ -33,7 +33,7 @@ def parse_text(source: str | bytes, options: ParseOptions) -> Parsed:
     """
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
     lines = _lines(text)
-    outline = find_outline(lines)
+    outline = find_outline(lines, options.heading_hook)
     blocks = blocks_from_lines(lines, outline.headings, titles=outline.titles)
     parsed = Parsed(blocks, format="text")
     if outline.titles:
