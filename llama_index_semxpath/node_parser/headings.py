@@ -112,10 +112,9 @@ def _title_count(
     run = count
     while run < first and run in loud:
         run += 1
-    # The last of several loud lines before text heads that text, unless numbers head it.
-    if run > count and run == first and (numbered or firm):
-        return run
-    heads = run > max(count, 1) and not numbered and len(loud) > run
+    # The last of several loud lines heads the text that follows it, unless all such lines stand
+    # here or a numbered heading follows.
+    heads = max(count, 1) < run < first and max(loud) > run
     return max(count, run - 1 if heads else run)
 
 

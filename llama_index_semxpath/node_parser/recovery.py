@@ -103,7 +103,7 @@ def _recover(
     lines: list[Line] = []
     owners: list[int] = []
     for index, block in enumerate(blocks):
-        for line in _lines(index, block):
+        for line in _lines(index, block, bold_only=bold_only):
             lines.append(line)
             owners.append(index)
     outline = find_outline(lines, hook, bold_only=bold_only, strict=strict)
@@ -140,11 +140,14 @@ def _recover(
     return out
 
 
-def _lines(index: int, block: Block) -> Iterator[Line]:
+def _lines(index: int, block: Block, *, bold_only: bool) -> Iterator[Line]:
     """The lines of a paragraph, or one line that stands for a block of another kind."""
     span = block.span or (0, 0)
     bold = _is_bold_line(block)
     size = block.font.size if block.font is not None else 0.0
+    if bold_only and not bold:
+        yield Line("", *span, chunk=index, page=block.page, block=block)  # only stands between
+        return
     text = block.kind == "Paragraph" or (block.kind == "Heading" and block.level is None)
     if not text or block.children or not block.text.strip():
         yield Line(block.text[:200], *span, chunk=index, page=block.page, block=block)
