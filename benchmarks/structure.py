@@ -1,6 +1,6 @@
 """Structural queries on a large tree: this engine against lxml's compiled XPath and elementpath.
 
-    python benchmarks/structure.py                # 1,000,000 nodes, lxml; 100,000 nodes, elementpath
+    python benchmarks/structure.py                # 1,000,000 nodes (elementpath: 100,000)
     python benchmarks/structure.py --nodes 50000  # a quick look
 
 Every result is compared with lxml's before it is timed. Times are CPU seconds, the best of three

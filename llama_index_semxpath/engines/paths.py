@@ -226,9 +226,11 @@ class PathWalker:
             # Nobody's child: each orphan is first and last of its own.
             alone = self.table.orphan[reached.rows]
             parent = np.where(alone, np.int32(len(self.table)) + reached.rows, parent)
-        key = parent.astype(np.int64)
+        key: Any = parent
         if reached.owner is not None:
-            key += reached.owner.astype(np.int64) * (2 * len(self.table))
+            key = parent + reached.owner.astype(np.int64) * (2 * len(self.table))
+        if bool((key[1:] >= key[:-1]).all()):
+            return self._counted(reached, key, step)
         order = np.argsort(key, kind="stable")
         entries = NodeSet(
             reached.rows[order],
