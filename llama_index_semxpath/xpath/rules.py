@@ -281,9 +281,11 @@ def _split_filters(filters: Sequence[ast.Filter], _: bool) -> tuple[ast.Filter, 
     found: list[ast.Filter] = []
     for part in filters:
         parts: list[ast.Expr] = []
-        if isinstance(part, ast.Predicate) and not is_graded(part.expr):
+        if isinstance(part, ast.Predicate):
             parts = chain("and", part.expr)
-        if len(parts) > 1 and not any(_counts(one) for one in parts):
+        # The cheap test stands first: a query of many nested predicates asks it at every level.
+        splits = len(parts) > 1 and not any(_counts(one) for one in parts)
+        if splits and not any(is_graded(one) for one in parts):
             found.extend(ast.Predicate(_condition(one), one.span) for one in parts)
         else:
             found.append(part)
@@ -291,6 +293,8 @@ def _split_filters(filters: Sequence[ast.Filter], _: bool) -> tuple[ast.Filter, 
 
 
 def _ordered_filters(filters: Sequence[ast.Filter], _: bool) -> tuple[ast.Filter, ...]:
+    if len(filters) < 2:
+        return tuple(filters)
     found: list[ast.Filter] = []
     waiting: list[ast.Filter] = []  # graded conditions since the last position
     for part in filters:
