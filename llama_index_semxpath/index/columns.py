@@ -6,6 +6,7 @@ import contextlib
 import json
 import mmap
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -119,7 +120,10 @@ def _read_snapshot(path: Path, catalog: Catalog) -> tuple[int, TreeTable, Versio
         head = json.loads(bytes(data[16 : 16 + size]))
         if head["store"] != catalog.identity:
             return None
-        table = TreeTable.from_bytes(data[_aligned(16 + size) :], lambda rows: [""] * len(rows))
+        body = data[_aligned(16 + size) :]
+        if zlib.crc32(body) != head["crc"]:
+            return None
+        table = TreeTable.from_bytes(body, lambda rows: [""] * len(rows))
     except (OSError, ValueError, KeyError, SemXPathError):
         return None
     table.texts = _texts_by_id(catalog, table)
@@ -127,7 +131,13 @@ def _read_snapshot(path: Path, catalog: Catalog) -> tuple[int, TreeTable, Versio
 
 
 def _write_snapshot(path: Path, catalog: Catalog, table: TreeTable, versions: Versions) -> None:
-    about = {"store": catalog.identity, "version": catalog.version, "documents": versions}
+    body = table.to_bytes()
+    about = {
+        "store": catalog.identity,
+        "version": catalog.version,
+        "documents": versions,
+        "crc": zlib.crc32(body),
+    }
     head = json.dumps(about).encode()
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     # A store on a read-only disk is read without one.
@@ -135,7 +145,7 @@ def _write_snapshot(path: Path, catalog: Catalog, table: TreeTable, versions: Ve
         with draft.open("wb") as file:
             file.write(_MAGIC + len(head).to_bytes(8, "big") + head)
             file.write(bytes(_aligned(16 + len(head)) - 16 - len(head)))
-            file.write(table.to_bytes())
+            file.write(body)
         draft.replace(path)
 
 
