@@ -11,6 +11,7 @@ from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.html_prune import Element, page_attributes, read_page
 from llama_index_semxpath.node_parser.html_table import is_layout, table_blocks
 from llama_index_semxpath.node_parser.inline import Inline, add_blocks, figure, tidy
+from llama_index_semxpath.node_parser.locate import locate
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.tree.node import Value
 
@@ -52,7 +53,9 @@ def parse_html(source: str | bytes, options: ParseOptions) -> Parsed:
     """
     text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
     root = read_page(text)
-    return Parsed(_Walker(root).walk(), page_attributes(root), "html")
+    blocks = _Walker(root).walk()
+    locate(blocks, text)
+    return Parsed(blocks, page_attributes(root), "html")
 
 
 def parse_fragment(source: str) -> list[Block]:

@@ -36,6 +36,7 @@ _TAG = re.compile(r"""<([A-Za-z][\w:-]*+)(?:[^>"']++|"[^"]*+"|'[^']*+')*+""")
 _ANY_TAG = re.compile(r"""<(/?)([A-Za-z][\w:-]*+)(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 _BODY_END = re.compile(r"</(?:body|html)\s*>", re.I)
 _LONG_TAG = 20_000
+_LONG_RUN = re.compile(f"<[^<]{{{_LONG_TAG}}}")
 _MANY_ATTRIBUTES = 1_000
 _DEEPEST = 500
 # Elements without content, and those that the next of their kind closes.
@@ -87,7 +88,7 @@ def _parse(source: str, parser: etree.HTMLParser) -> Element | None:
 
 def _short_tags(source: str) -> str:
     """The page without the attributes of tags that have thousands: reading those is quadratic."""
-    if all(len(piece) <= _LONG_TAG for piece in source.split("<")):
+    if _LONG_RUN.search(source) is None:
         return source
 
     def shortened(match: re.Match[str]) -> str:

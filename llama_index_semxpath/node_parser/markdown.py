@@ -322,7 +322,8 @@ class _Walker:
 
     def _end_code(self, _: object) -> None:
         inline = self._take()
-        text = "".join(inline.parts).replace("\r\n", "\n").removesuffix("\n")
+        lines = "".join(inline.parts).replace("\r\n", "\n")
+        text = lines.removesuffix("\n")
         attributes: dict[str, Value] = {}
         words = self._fence.split()
         if words and (language := words[0].strip("{}.,")):
@@ -333,7 +334,8 @@ class _Walker:
             # Such a fence is chosen because of what the code holds (Markdown, fences): it belongs
             # to what is shown.
             close = re.match(r"[`~]+", raw)
-            text = f"{fence[0].rstrip()}\n{text}\n{close[0] if close else ''}"
+            inner = f"{text}\n" if lines else ""
+            text = f"{fence[0].rstrip()}\n{inner}{close[0] if close else ''}"
         if text.strip():
             self._place([Block("Code", text, None, [], attributes, self._span())])
 

@@ -24,8 +24,8 @@ _WORD_GAP = re.compile(r"\s+")
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 # Never the end of a sentence.
 _NAMES = (
-    "mr mrs ms dr prof rev hon gen col lt sgt capt st mt vs cf e.g i.e viz approx ca ed eds al resp "
-    "incl excl dept tel"
+    "mr mrs ms dr prof rev hon gen col lt sgt capt st mt vs cf e.g i.e viz approx ca ed eds al "
+    "resp incl excl dept tel"
 )
 _TITLES = frozenset(_NAMES.split())
 _NUMBERED_NAMES = "fig figs eq eqs sec secs ch chap vol vols no nos art arts p pp para"

@@ -201,3 +201,23 @@ def test_line_numbers_beside_code_are_left_out():
 )
 def test_encodings(data, text):
     assert parse_bytes(data, "a.html")[-1].text == text
+
+
+def test_spans_lead_to_the_text_in_the_source():
+    page = (
+        "<title>Two</title><h1>Oil &amp; gas</h1>\n<p title='a > b'>Two <b>litres</b>\n of <!-- no --> oil.</p>"
+        "<ul><li>Two</li><li>x &lt; y</li></ul><table><tr><th>a<th>b<tr><td>1<td>2</table><p>中文</p>"
+    )
+    nodes = {node.text: node for node in parse_bytes(page, "a.html")[1:] if node.text}
+    shown = {text: page[slice(*node.span)] for text, node in nodes.items()}
+    assert shown == {
+        "Oil & gas": "Oil &amp; gas",
+        "Two litres of oil.": "Two <b>litres</b>\n of <!-- no --> oil.",
+        "Two": "Two",
+        "x < y": "x &lt; y",
+        "a | b": "a<th>b<tr><td>1<td>2",
+        "1 | 2": "1<td>2",
+        "中文": "中文",
+    }
+    items = parse_bytes(page, "a.html")
+    assert page[slice(*next(n.span for n in items if n.kind == "List"))] == "Two</li><li>x &lt; y"
