@@ -294,7 +294,8 @@ def _string_ranks(left: Block, right: Block) -> tuple[Floats, Floats]:
     sides = [_as_strings(left), _as_strings(right)]
     normal = [[nfc(side.vocab[code]) for code in np.unique(side.codes).tolist()] for side in sides]
     rank = {text: float(place) for place, text in enumerate(sorted({*normal[0], *normal[1]}))}
-    a, b = (side.map(lambda text: rank[nfc(text)], np.float64) for side in sides)
+    # A string that no context holds has no rank, and is not looked at.
+    a, b = (side.map(lambda text: rank.get(nfc(text), -1.0), np.float64) for side in sides)
     return a, b
 
 

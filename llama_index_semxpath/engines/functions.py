@@ -332,7 +332,10 @@ def _matches(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
         search = regex[int(patterns.codes[0])]
         return Booleans(strings.map(lambda text: search(nfc(text)), np.bool_))
     by_text = {patterns.vocab[code]: search for code, search in regex.items()}
-    return Booleans(_pairwise(strings, patterns, lambda a, b: by_text[b](nfc(a)), np.bool_))
+    return Booleans(
+        # A pattern that no context has was not compiled, and is not looked at.
+        _pairwise(strings, patterns, lambda a, b: b in by_text and by_text[b](nfc(a)), np.bool_)
+    )
 
 
 # -- truth and numbers ------------------------------------------------------------------------

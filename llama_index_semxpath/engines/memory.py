@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -63,7 +64,8 @@ class MemoryEngine:
     def __init__(self, dataset: Dataset, *, check_names: bool = True) -> None:
         self.dataset = dataset
         self.check_names = check_names
-        self._views: OrderedDict[bytes, TreeTable] = OrderedDict()
+        self._views: OrderedDict[tuple[int, bytes], TreeTable] = OrderedDict()
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -183,13 +185,14 @@ class MemoryEngine:
         """The tree as the reader sees it; recent readers' trees are kept."""
         if visible is None:
             return self.dataset.table
-        key = np.packbits(visible).tobytes()
-        view = self._views.pop(key, None)
-        if view is None or view.__dict__.get("base") is not self.dataset.table:
-            view = self.dataset.table.view(visible)
-        self._views[key] = view
-        while len(self._views) > _VIEWS:
-            self._views.popitem(last=False)
+        key = (len(visible), np.packbits(visible).tobytes())
+        with self._lock:
+            view = self._views.pop(key, None)
+            if view is None or view.__dict__["base"] is not self.dataset.table:
+                view = self.dataset.table.view(visible)
+            self._views[key] = view
+            while len(self._views) > _VIEWS:
+                self._views.popitem(last=False)
         return view
 
     def _result(self, value: Value, evaluator: Evaluator, plan: Plan, graded: bool) -> Evaluation:

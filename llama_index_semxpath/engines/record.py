@@ -87,11 +87,11 @@ def _traced(table: TreeTable, row: int, score: float) -> TraceNode:
 
 
 def node_label(table: TreeTable, row: int) -> str:
-    """Kind and title (or name, or the head of the text) of a row, for people."""
+    """Kind and title (or name, or the head of the text, or the id) of a row, for people."""
     for name in ("title", "name"):
         column = table.attribute(name)
         place = -1 if column is None else int(column.slots(len(table))[row])
         if column is not None and place >= 0:
             return f"{table.kind_name(row)} {column.text(place)[:60]}"
     text = " ".join(table.texts(np.array([row], dtype=np.int32))[0].split())
-    return f"{table.kind_name(row)} {text[:60]}".rstrip()
+    return f"{table.kind_name(row)} {text[:60] or table.ids[row]}"

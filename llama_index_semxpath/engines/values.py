@@ -64,7 +64,10 @@ class Strings:
     def map(self, function: Callable[[str], Any], dtype: Any) -> np.ndarray[Any, Any]:
         """A function of each string, computed once a distinct string."""
         table = np.empty(len(self.vocab), dtype=dtype)
-        for code in np.unique(self.codes).tolist():
+        # Sorting many codes to find the few in use costs more than asking about every string.
+        few = len(self.vocab) <= len(self.codes)
+        used = range(len(self.vocab)) if few else np.unique(self.codes).tolist()
+        for code in used:
             table[code] = function(self.vocab[code])
         return table[self.codes]
 

@@ -6,6 +6,7 @@ and distinct values of attributes, fixed guesses where nothing is known.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -168,10 +169,10 @@ class _Planner:
         elif is_graded(part.expr):
             estimate = incoming * _SHARE_GRADED
             planned = self.grade(part, text, incoming)
-            planned.estimate = round(estimate)
+            planned.estimate = math.ceil(estimate)
         else:
             estimate = incoming * self.share(part.expr, kind)
-            planned = PlanStep("filter", text, method="columns", estimate=round(estimate))
+            planned = PlanStep("filter", text, method="columns", estimate=math.ceil(estimate))
         self.steps[id(part)] = planned
         return planned, estimate
 

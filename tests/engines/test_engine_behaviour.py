@@ -228,6 +228,18 @@ def test_parameters_are_values_not_text(engine: MemoryEngine) -> None:
     assert engine.run("today() - $w", params=week).value == dt.date(2026, 2, 22)
 
 
+def test_a_pattern_may_be_an_attribute() -> None:
+    nodes = [TreeNode("d", "Document", "d")]
+    for place, pattern in enumerate(("^a", "b$", "[", "^a")):
+        attributes = {"p": pattern, "t": "ab"}
+        nodes.append(TreeNode(f"i{place}", "i", "d", "d", attributes=attributes))
+    engine = MemoryEngine(Dataset(TreeTable.from_nodes(nodes)))
+    assert len(engine.run('//i[@p != "["][matches(@t, @p)]')) == 3
+    assert len(engine.run('//i[@p != "["][matches("ba", @p)]')) == 0
+    with pytest.raises(QueryTypeError):
+        engine.run("//i[matches(@t, @p)]")
+
+
 def test_an_expression_walks_on_from_rows_of_another_engine(engine: MemoryEngine) -> None:
     rows = np.array([2, 12, 30], dtype=np.int32)
     result = engine.evaluate(parse('self::*[. =~ "museum"]'), rows, query="x")
