@@ -17,7 +17,8 @@ Rows = list[list[Any]]
 #: Faults that pass: a new leader, a schema that has not reached every service yet, a lost session.
 _PASSING = re.compile(
     r"LEADER_CHANGED|leader|TagNotFound|EdgeNotFound|Tag not found|Edge not found|No schema found"
-    r"|not existed|SpaceNotFound|Session (?:was )?not|timed out|RPC failure|Host not enough",
+    r"|not existed|Unknown column|SpaceNotFound|Session (?:was )?not|timed out|RPC failure"
+    r"|Host not enough",
     re.IGNORECASE,
 )
 _SPACE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")

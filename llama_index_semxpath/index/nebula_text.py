@@ -38,6 +38,7 @@ LINK_COLUMNS: tuple[tuple[str, str], ...] = (
 )
 #: Types of the columns that attributes become, by prefix (see ``engines.ngql.property_name``).
 ATTRIBUTE_TYPES = {"s": "string", "n": "double", "o": "bool"}
+_NODE_INDEXES = (("id", "(64)"), ("kind", "(32)"), ("doc_key", ""), ("order_key", "(64)"))
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 
 
@@ -135,21 +136,14 @@ def delete_vertices(ids: Iterable[str]) -> Iterator[str]:
         yield f"{statement} WITH EDGE"
 
 
-def schema_statements(space_exists: bool) -> Iterator[str]:
-    """DDL of a new space, after ``CREATE SPACE`` and ``USE``."""
-    if space_exists:
-        return
+def schema_statements() -> Iterator[str]:
+    """DDL of a space, after ``CREATE SPACE`` and ``USE``; it completes one that broke off."""
     for what, name, columns in (("TAG", TAG, COLUMNS), ("EDGE", EDGE, LINK_COLUMNS)):
         typed = ", ".join(f"{column} {kind} NULL" for column, kind in columns)
         yield f"CREATE {what} IF NOT EXISTS {name}({typed})"
     for name in (KEYED, STATED):
         yield f"CREATE EDGE IF NOT EXISTS {name}()"
-    for column, length in (
-        ("id", "(64)"),
-        ("kind", "(32)"),
-        ("doc_key", ""),
-        ("order_key", "(64)"),
-    ):
+    for column, length in _NODE_INDEXES:
         yield f"CREATE TAG INDEX IF NOT EXISTS sem_node_{column} ON {TAG}({column}{length})"
     for column, length in (("name", "(32)"), ("origin_key", "")):
         yield f"CREATE EDGE INDEX IF NOT EXISTS sem_relation_{column} ON {EDGE}({column}{length})"

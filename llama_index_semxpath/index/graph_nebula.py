@@ -1,0 +1,411 @@
+"""The property graph in NebulaGraph: one tag, one edge type, ids mapped to fixed-length hashes.
+
+NebulaGraph has no transactions. Each statement is idempotent and everything is checked before the
+first one is sent, so that a write which broke off is mended by repeating it, as the outbox does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
+
+from llama_index_semxpath.engines.graph_query import any_of
+from llama_index_semxpath.engines.ngql import EDGE, TAG, VID_LENGTH, property_name, vertex_id
+from llama_index_semxpath.errors import StoreError, StoreVersionError
+from llama_index_semxpath.index import nebula_text as ngql
+from llama_index_semxpath.index.codec import decode_attributes, encode_attributes, query_attributes
+from llama_index_semxpath.index.graph_model import (
+    Criteria,
+    Direction,
+    Graph,
+    Link,
+    LinkKey,
+    Vertex,
+    VertexType,
+    check_link,
+    check_vertex,
+)
+from llama_index_semxpath.index.nebula_client import NebulaClient, NebulaOptions, Rows
+from llama_index_semxpath.text import nfc
+
+_COLUMNS = [name for name, _ in ngql.COLUMNS]
+_LIGHT = [name for name in _COLUMNS if name not in ("text", "attributes", "origins", "payload")]
+_LINK = ("source", "name", "target", "origin", "variant", "properties")
+_PAGE = 1_000
+#: Attributes that have columns of their own; a condition on any other is decided elsewhere.
+MAX_ATTRIBUTES = 64
+#: Sets of columns that are written apart.
+MAX_GROUPS = 8
+#: Vertex ids in one reading statement.
+_CHUNK = 512
+
+
+class NebulaGraph(Graph):
+    """A :class:`Graph` in a space of NebulaGraph.
+
+    Args:
+        options: How to reach the server; the space is made when it is missing.
+        client: A client that is connected already.
+        partitions: Partitions of a new space, 1 and up.
+        replicas: Copies of each partition, odd.
+
+    Raises:
+        StoreError: The server does not answer, or refuses.
+        StoreVersionError: The space exists and is not one of ours.
+    """
+
+    def __init__(
+        self,
+        options: NebulaOptions,
+        *,
+        client: NebulaClient | None = None,
+        partitions: int = 10,
+        replicas: int = 1,
+    ) -> None:
+        self.client = client or NebulaClient(options)
+        self._space = options.space
+        try:
+            self._open(partitions, replicas)
+            self.properties = self._read_properties()
+        except BaseException:
+            self.client.close()
+            raise
+
+    def write(self) -> AbstractContextManager[None]:
+        """No transaction: each write is repeatable instead."""
+        return nullcontext()
+
+    def put(self, vertices: Sequence[Vertex]) -> set[str]:
+        """Inserts or replaces vertices; links at a replaced vertex stay."""
+        given = {v.id: check_vertex(v) for v in vertices}
+        if not given:
+            return set()
+        read = {id_: _read_attributes(vertex) for id_, vertex in given.items()}
+        self._declare({name for values in read.values() for name in values})
+        known = self.vertices(given)
+        rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for id_, vertex in given.items():
+            typed = self._typed(read[id_])
+            rows.setdefault(tuple(sorted(typed)), []).append({**_vertex_row(vertex), **typed})
+        for columns, alike in _few_groups(rows).items():
+            self._run(ngql.insert_vertices([*_COLUMNS, *columns], alike))
+        for edge, role, of in (
+            (ngql.KEYED, "key", Vertex.keys),
+            (ngql.STATED, "origin", lambda v: set(v.origins)),
+        ):
+            before = {(text, v.id) for v in known.values() for text in of(v)}
+            after = {(text, v.id) for v in vertices for text in of(v)}
+            keys = (ngql.helper_key(role, *pair) for pair in sorted(before - after))
+            self._run(ngql.delete_edges(edge, keys))
+            keys = (ngql.helper_key(role, *pair) for pair in sorted(after - before))
+            self._run(ngql.insert_helpers(edge, keys))
+        return set(known)
+
+    def put_links(self, links: Sequence[Link]) -> None:
+        """Inserts or replaces links."""
+        rows = {link.key: _link_row(check_link(link)) for link in links}
+        known = self._existing({end for key in rows for end in (key[0], key[2])})
+        for source, name, target, *_ in rows:
+            for end in (source, target):
+                if end not in known:
+                    raise StoreError(f"a '{name}' relation has no node '{end}'")
+        self._run(ngql.insert_links(rows.items()))
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Removes vertices and their links, never a neighbour."""
+        self._run(ngql.delete_vertices(dict.fromkeys(ids)))
+
+    def remove_links(self, keys: Sequence[LinkKey]) -> None:
+        """Removes links, never a vertex."""
+        self._run(ngql.delete_edges(EDGE, map(ngql.edge_key, dict.fromkeys(keys))))
+
+    def select(
+        self, criteria: Criteria, *, after: str | None = None, limit: int | None = None
+    ) -> list[Vertex]:
+        """Matching vertices in order of id."""
+        if criteria.impossible:
+            return []
+        found = (vertex for vertex in self._candidates(criteria) if criteria.matches(vertex))
+        ordered = sorted(
+            (vertex for vertex in found if after is None or vertex.id > after),
+            key=lambda vertex: vertex.id,
+        )
+        return ordered[:limit]
+
+    def links(
+        self,
+        ids: Sequence[str] | None,
+        direction: Direction = "out",
+        *,
+        names: Sequence[str] | None = None,
+        origins: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> list[Link]:
+        """Links in order of their keys."""
+        if any(values is not None and not values for values in (ids, names, origins)):
+            return []
+        tests, parameters = [], {}
+        for name, column, values in (("name", "name", names), ("origin", "origin_key", origins)):
+            if values is not None:
+                wanted = [ngql.helper_id("origin", v) if name == "origin" else v for v in values]
+                given = {f"{name}{place}": value for place, value in enumerate(wanted)}
+                tests.append(any_of([f"{EDGE}.{column} == ${key}" for key in given]))
+                parameters.update(given)
+        where = f" WHERE {' AND '.join(tests)}" if tests else ""
+        output = ", ".join(f"{EDGE}.{column} AS {column}" for column in _LINK)
+        tail = f"{where} YIELD {output}"
+        texts = [f"LOOKUP ON {EDGE}{tail}"]
+        if ids is not None:
+            way = " REVERSELY" if direction == "in" else ""
+            chunks = _chunks(sorted(set(ids)))
+            texts = [f"GO FROM {ngql.vids(c)} OVER {EDGE}{way}{tail}" for c in chunks]
+        rows = sorted(row for text in texts for row in self.client.execute(text, parameters))
+        return [
+            Link(source, name, target, origin, decode_attributes(properties), variant)
+            for source, name, target, origin, variant, properties in rows
+        ][:limit]
+
+    def scan(self) -> Iterator[Vertex]:
+        """Every vertex in order of id, without text, properties and payload."""
+        output = ", ".join(f"n.{TAG}.{column} AS {column}" for column in _LIGHT)
+        after = ""
+        while True:
+            text = (
+                f"MATCH (n:{TAG}) WHERE n.{TAG}.id > $after RETURN {output} "
+                f"ORDER BY id LIMIT {_PAGE}"
+            )
+            rows = self.client.execute(text, {"after": after})
+            for row in rows:
+                yield _to_vertex(dict(zip(_LIGHT, row, strict=True)))
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
+    def counts(self) -> tuple[int, int]:
+        """Number of vertices and of links."""
+        nodes = self.client.execute(f"LOOKUP ON {TAG} YIELD id(vertex) AS v | YIELD count(*) AS n")
+        links = self.client.execute(f"LOOKUP ON {EDGE} YIELD src(edge) AS s | YIELD count(*) AS n")
+        return nodes[0][0], links[0][0]
+
+    def rows(self, text: str, parameters: Mapping[str, Any] | None = None) -> Rows:
+        """Rows of a reading statement of ours (see ``engines.ngql``)."""
+        return self.client.execute(text, parameters)
+
+    def close(self) -> None:
+        """Signs out."""
+        self.client.close()
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def _candidates(self, criteria: Criteria) -> Iterator[Vertex]:
+        """Vertices that may match, by the narrowest way there is."""
+        if criteria.ids is not None:
+            yield from self._fetch(f'"{vertex_id(id_)}"' for id_ in sorted(criteria.ids))
+        elif criteria.keys is not None:
+            yield from self._pointed(ngql.KEYED, "key", sorted(criteria.keys))
+        elif criteria.origins is not None:
+            yield from self._pointed(ngql.STATED, "origin", sorted(criteria.origins))
+        else:
+            yield from self._matched(criteria)
+
+    def _fetch(self, vids: Iterable[str]) -> Iterator[Vertex]:
+        output = ", ".join(f"{TAG}.{column} AS {column}" for column in _COLUMNS)
+        for chunk in _chunks(list(vids)):
+            text = f"FETCH PROP ON {TAG} {', '.join(chunk)} YIELD {output}"
+            for row in self.client.execute(text):
+                yield _to_vertex(dict(zip(_COLUMNS, row, strict=True)))
+
+    def _pointed(self, edge: str, role: str, texts: Sequence[str]) -> Iterator[Vertex]:
+        found: dict[str, None] = {}
+        for chunk in _chunks(texts):
+            starts = ", ".join(f'"{ngql.helper_id(role, text)}"' for text in chunk)
+            text = f"GO FROM {starts} OVER {edge} YIELD DISTINCT dst(edge) AS v"
+            found.update((row[0], None) for row in self.client.execute(text))
+        yield from self._fetch(f'"{vid}"' for vid in found)
+
+    def _matched(self, criteria: Criteria) -> Iterator[Vertex]:
+        tests, parameters = [], {}
+        for place, doc in enumerate(sorted(criteria.docs or ())):
+            parameters[f"doc{place}"] = vertex_id(doc)
+        if parameters:
+            tests.append(any_of([f"n.{TAG}.doc_key == ${name}" for name in parameters]))
+        for place, (key, value) in enumerate((criteria.equal or {}).items()):
+            column = property_name("s", key)
+            if isinstance(value, str) and column in self.properties:
+                tests.append(f"n.{TAG}.{column} == $equal{place}")
+                parameters[f"equal{place}"] = nfc(value)
+        where = f"WHERE {' AND '.join(['n.' + TAG + '.id > $after', *tests])}"
+        output = ", ".join(f"n.{TAG}.{column} AS {column}" for column in _COLUMNS)
+        after = ""
+        while True:
+            text = f"MATCH (n:{TAG}) {where} RETURN {output} ORDER BY id LIMIT {_PAGE}"
+            rows = self.client.execute(text, {**parameters, "after": after})
+            for row in rows:
+                yield _to_vertex(dict(zip(_COLUMNS, row, strict=True)))
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
+    def _existing(self, ids: set[str]) -> set[str]:
+        found: set[str] = set()
+        for chunk in _chunks(sorted(ids)):
+            text = f"FETCH PROP ON {TAG} {ngql.vids(chunk)} YIELD {TAG}.id AS id"
+            found.update(row[0] for row in self.client.execute(text))
+        return found
+
+    # -- schema ---------------------------------------------------------------------------------
+
+    def _open(self, partitions: int, replicas: int) -> None:
+        names = {row[0] for row in self.client.execute("SHOW SPACES")}
+        is_new = self._space not in names
+        if is_new:
+            self.client.execute(
+                f"CREATE SPACE IF NOT EXISTS `{self._space}`(partition_num = {int(partitions)}, "
+                f"replica_factor = {int(replicas)}, vid_type = FIXED_STRING({VID_LENGTH}))"
+            )
+        self.client.enter_space()
+        if not is_new:
+            self._check_space()
+        self._run(ngql.schema_statements())
+
+    def _check_space(self) -> None:
+        row = self.client.execute(f"DESCRIBE SPACE `{self._space}`")[0]
+        tags = {name for (name,) in self.client.execute("SHOW TAGS")}
+        if f"FIXED_STRING({VID_LENGTH})" not in row or (tags and TAG not in tags):
+            raise StoreVersionError(
+                "the space is not one of this package",
+                where=self.client.where,
+                hint="choose another name",
+            )
+
+    def _read_properties(self) -> frozenset[str]:
+        rows = self.client.execute(f"DESCRIBE TAG {TAG}")
+        return frozenset(row[0] for row in rows) - set(_COLUMNS)
+
+    def _declare(self, attributes: set[str]) -> None:
+        """Gives new attributes their columns, as long as there is room for more.
+
+        An attribute gets a column for each type or none at all: then a condition on it can tell
+        from its columns what every node holds.
+        """
+        new = [
+            name for name in sorted(attributes) if property_name("s", name) not in self.properties
+        ]
+        new = new[: MAX_ATTRIBUTES - len(self.properties) // len(ngql.ATTRIBUTE_TYPES)]
+        if new:
+            columns = [
+                (property_name(prefix, name), kind)
+                for name in new
+                for prefix, kind in ngql.ATTRIBUTE_TYPES.items()
+            ]
+            typed = ", ".join(f"{column} {kind} NULL" for column, kind in columns)
+            try:
+                self.client.execute(f"ALTER TAG {TAG} ADD ({typed})")
+            except StoreError:
+                # Its answer may have been lost, or another writer was first: then they are there.
+                self.properties = self._read_properties()
+                if not self.properties.issuperset(column for column, _ in columns):
+                    raise
+            self.properties |= {column for column, _ in columns}
+
+    def _typed(self, read: Mapping[str, Any]) -> dict[str, Any]:
+        """Columns of the attributes that have some."""
+        row = {}
+        for name, value in read.items():
+            if property_name("s", name) in self.properties:
+                column, stored = _typed_column(name, value)
+                row[column] = stored
+        return row
+
+    def _run(self, statements: Iterable[str]) -> None:
+        for statement in statements:
+            self.client.execute(statement)
+
+
+def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]
+
+
+def _vertex_row(vertex: Vertex) -> dict[str, Any]:
+    attributes = vertex.merged()
+    return {
+        "id": vertex.id,
+        "kind": vertex.kind,
+        "type": vertex.type,
+        "name": vertex.name,
+        "aliases": json.dumps(vertex.aliases, ensure_ascii=False),
+        "doc": vertex.doc,
+        "doc_key": vertex_id(vertex.doc),
+        "parent": vertex.parent,
+        "order_key": vertex.order,
+        "level": vertex.level,
+        "labels": None if vertex.labels is None else json.dumps(vertex.labels, ensure_ascii=False),
+        "fingerprint": vertex.fingerprint,
+        "text": vertex.text,
+        "attributes": encode_attributes(attributes, vertex.id),
+        "origins": encode_attributes(vertex.origins, vertex.id) if vertex.origins else "",
+        "payload": vertex.payload,
+    }
+
+
+def _read_attributes(vertex: Vertex) -> dict[str, Any]:
+    """The attributes as ``@name`` reads them."""
+    read = query_attributes(vertex.merged())
+    if vertex.type == "entity":
+        return {"name": vertex.name, "aliases": list(vertex.aliases), **read}
+    return dict(read)
+
+
+def _typed_column(name: str, value: Any) -> tuple[str, Any]:
+    if isinstance(value, str):
+        return property_name("s", name), nfc(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number and abs(value) < 1e308:
+        return property_name("n", name), float(value)
+    return property_name("o", name), True
+
+
+def _few_groups(
+    groups: dict[tuple[str, ...], list[dict[str, Any]]],
+) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """Rows by their columns; very many groups are sent as one with all columns."""
+    if len(groups) <= MAX_GROUPS:
+        return groups
+    columns = tuple(sorted({column for names in groups for column in names}))
+    return {columns: [row for rows in groups.values() for row in rows]}
+
+
+def _link_row(link: Link) -> dict[str, Any]:
+    return {
+        "source": link.source,
+        "name": link.name,
+        "target": link.target,
+        "origin": link.origin,
+        "variant": link.variant,
+        "origin_key": ngql.helper_id("origin", link.origin),
+        "properties": encode_attributes(link.properties, f"{link.source} -> {link.target}"),
+    }
+
+
+def _to_vertex(row: Mapping[str, Any]) -> Vertex:
+    labels, origins = row["labels"], row.get("origins")
+    return Vertex(
+        id=row["id"],
+        kind=row["kind"],
+        type=cast(VertexType, row["type"]),
+        name=row["name"],
+        aliases=tuple(json.loads(row["aliases"])),
+        text=row.get("text", ""),
+        doc=row["doc"],
+        parent=row["parent"],
+        order=row["order_key"],
+        level=row["level"],
+        labels=None if labels is None else tuple(json.loads(labels)),
+        attributes=decode_attributes(row.get("attributes", "{}")),
+        origins=decode_attributes(origins) if origins else {},
+        payload=row.get("payload", ""),
+        fingerprint=row["fingerprint"],
+    )
