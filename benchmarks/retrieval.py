@@ -35,12 +35,14 @@ def main() -> None:
     parser.add_argument("--split", default="dev")
     args = parser.parse_args()
     if not (args.store / "catalog.db").exists():
+        # The figures rest on the catalog; the projections would only take time.
         with SemXPathIndex(StoreConfig(args.store, milvus_uri="", graph="none")) as index:
             report = index_paths(index, [args.data / "docs"])
             print(report.to_dict())
     lines = (args.data / "queries.jsonl").read_text("utf-8").splitlines()
     queries = [json.loads(line) for line in lines]
-    with Reader.open(StoreConfig(args.store, milvus_uri="", graph="none")) as reader, args.run.open("w", encoding="utf-8") as out:
+    config = StoreConfig(args.store, milvus_uri="", graph="none")
+    with Reader.open(config) as reader, args.run.open("w", encoding="utf-8") as out:
         texts = {path: path.read_text("utf-8") for path in (args.data / "docs").rglob("*.md")}
         sources = {
             path.relative_to(args.data / "docs").with_suffix("").as_posix(): text
@@ -53,7 +55,7 @@ def main() -> None:
             started = time.perf_counter()
             evidence = find(search, query["query"], args.mode)
             seconds = time.perf_counter() - started
-            contexts = to_contexts(evidence, sources)
+            contexts = to_contexts(evidence, sources, search.library)
             out.write(
                 json.dumps(
                     {"id": query["id"], "contexts": contexts, "seconds": seconds},
@@ -72,16 +74,19 @@ def find(search: Search, question: str, mode: str) -> Sequence[Evidence]:
     return [Evidence(match, match.score) for match in matches]
 
 
-def to_contexts(evidence: Sequence[Evidence], sources: dict[str, str]) -> list[dict[str, str]]:
-    """Texts of the documents themselves, best first, neighbours of one run joined."""
+def to_contexts(
+    evidence: Sequence[Evidence], sources: dict[str, str], library: Library
+) -> list[dict[str, str]]:
+    """Texts of the documents themselves, best first; a whole section is all that it holds."""
     contexts: list[dict[str, str]] = []
     spent = 0
     for one in evidence:
         doc = one.match.document.removeprefix("docs/").removesuffix(".md")
-        span = one.match.node.span
         text = one.text
-        if span is not None and one.end is None and one.match.kind != "Section":
-            text = sources[doc][span[0] : span[1]]
+        if one.end is None:
+            spans = [n.node.span for n in library.source.subtree(one.match.id) if n.node.span]
+            if spans:
+                text = sources[doc][min(s for s, _ in spans) : max(e for _, e in spans)]
         contexts.append({"doc_id": doc, "text": text})
         spent += count_tokens(text)
         if spent > BUDGET:

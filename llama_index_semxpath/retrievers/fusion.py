@@ -151,7 +151,7 @@ class Place:
 
 
 def resolve_overlap(
-    hits: Sequence[Fused], places: Mapping[str, Place], *, fill: float = 0.6
+    hits: Sequence[Fused], places: Mapping[str, Place], *, fill: float = 0.6, largest: int = 300
 ) -> list[Fused]:
     """Keeps one of an ancestor and its descendants.
 
@@ -162,6 +162,7 @@ def resolve_overlap(
         hits: Nodes, best first.
         places: Order key and subtree tokens by node id; a hit without one is kept as it is.
         fill: Share of an ancestor's tokens, in (0, 1], that its hits must hold for it to win.
+        largest: Tokens of the largest ancestor that may win: more would starve other hits.
 
     Returns:
         The remaining nodes, best first; the survivor of a pair takes the better score and the
@@ -186,7 +187,7 @@ def resolve_overlap(
         # Only the outermost of the inner hits count, lest a nested one counts twice.
         outer = [one for one in inner if not any(one in below[two.id] for two in inner)]
         share = sum(places[one.id].tokens for one in outer) / max(1, places[hit.id].tokens)
-        if share >= fill:
+        if share >= fill and places[hit.id].tokens <= largest:
             gone.update(other.id for other in inner)
             _merge(hit, inner)
         else:

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     r"|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]+"
 )
 #: Kinds that are read whole or not at all.
-_WHOLE = frozenset({"Row", "Code", "Table", "Formula", "Section", "Document"})
+_WHOLE = frozenset({"Row", "Code", "Table", "Formula"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +175,10 @@ def _pieces(node: Match) -> Iterable[Piece]:
     if not text.strip():
         return
     tokens = count_tokens(text)
+    if node.kind in ("Section", "Document"):
+        # The heading alone, not what stands below it.
+        yield Piece(node, 0, len(text), tokens)
+        return
     if node.kind in _WHOLE or tokens <= PACK_TOKENS or not node.text:
         yield Piece(node, 0, None, tokens)
         return

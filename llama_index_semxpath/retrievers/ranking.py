@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llama_index_semxpath.retrievers.packs import DocumentPacks, Pack
@@ -39,13 +39,13 @@ class Ranked:
         document: The document it stands in.
         pack: The pack.
         score: In [0, 1], 1 for the best.
-        coverage: Share of the question's words, by rarity, that the pack holds.
+        held: Words of the question that the pack or its document's head holds.
     """
 
     document: str
     pack: Pack
     score: float
-    coverage: float
+    held: frozenset[str]
 
 
 class Bm25:
@@ -88,14 +88,11 @@ class Bm25:
         return scores
 
 
-def rank_packs(
-    asked: Sequence[str], documents: Sequence[DocumentPacks], plain: Sequence[str] = ()
-) -> list[Ranked]:
+def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list[Ranked]:
     """Packs of some candidate documents, best first.
 
     Args:
         asked: Search words of the question, each once.
-        plain: Those of them that are words of their own, by which coverage goes; all by default.
         documents: The candidates.
 
     Returns:
@@ -117,10 +114,8 @@ def rank_packs(
             scores.append(overall[at] + inner + whole[place] + bonus)
             at += 1
     best = max(scores)
-    rarity = {word: among_all.idf(word) for word in plain or asked}
-    total = sum(rarity.values())
     ranked = [
-        Ranked(document.id, pack, score / best, _held(rarity, document, pack) / total)
+        Ranked(document.id, pack, score / best, frozenset(asked) & pack.full.keys())
         for (document, pack), score, first in zip(packs, scores, overall, strict=True)
         if score >= _CHOSEN or first > 0.0
     ]
@@ -131,10 +126,6 @@ def _within(asked: Sequence[str], document: DocumentPacks) -> list[float]:
     """How well each pack of a document fits, by the words that do not name the document."""
     rest = [word for word in asked if word not in document.head] or asked
     return _normal(Bm25([pack.body for pack in document.packs], rest).scores())
-
-
-def _held(rarity: Mapping[str, float], document: DocumentPacks, pack: Pack) -> float:
-    return sum(w for word, w in rarity.items() if word in pack.body or word in document.head)
 
 
 def _naming(word: str, documents: Sequence[DocumentPacks]) -> float:

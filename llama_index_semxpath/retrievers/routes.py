@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from llama_index_semxpath.index.keyword_source import CatalogKeywords
 from llama_index_semxpath.retrievers.evidence import Evidence, Found, Principal, whole
 from llama_index_semxpath.retrievers.intent import looks_like_query
-from llama_index_semxpath.retrievers.packs import search_words
+from llama_index_semxpath.retrievers.packs import DocumentPacks, search_words
 from llama_index_semxpath.retrievers.ranking import rank_packs
 from llama_index_semxpath.retrievers.readers import Library
 from llama_index_semxpath.retrievers.words import STOPWORDS, content_words
@@ -19,6 +21,8 @@ from llama_index_semxpath.tree.columns import Mask
 #: Keyword hits that candidate documents are drawn from, and the most candidates.
 _HITS = 300
 _CANDIDATES = 24
+#: Best packs that tell whether the documents use the question's words.
+_BEST = 3
 
 
 class RouteLike(Protocol):
@@ -108,9 +112,13 @@ class TreeRoute:
         evidence: list[Evidence] = []
         table = source.table
         packed = self._library.packs(documents, principal)
-        coverage = 0.0
-        for ranked in rank_packs(asked, packed, content_words(question)):
-            coverage = max(coverage, ranked.coverage)
+        plain = content_words(question)
+        ranking = rank_packs(asked, packed)
+        held = frozenset[str]().union(*(one.held for one in ranking[:_BEST]))
+        rarity = {word: _rarity(word, packed) for word in plain}
+        total = sum(rarity.values())
+        coverage = sum(rarity[word] for word in plain if word in held) / total if total else 0.0
+        for ranked in ranking:
             for piece in ranked.pack.pieces:
                 row = table.position(piece.match.id)
                 if inside is not None and (row is None or not inside[row]):
@@ -152,6 +160,11 @@ class TreeRoute:
         # The best place counts whole, the next two by half: one hit may be chance.
         strength = {doc: hits[0] + 0.5 * sum(hits[1:3]) for doc, hits in scores.items()}
         return sorted(strength, key=lambda doc: -strength[doc])[:_CANDIDATES]
+
+
+def _rarity(word: str, documents: Sequence[DocumentPacks]) -> float:
+    packs = sum(len(document.packs) for document in documents)
+    return math.log(1.0 + (packs + 1) / (sum(one.spread[word] for one in documents) + 1))
 
 
 def _without_stopwords(question: str) -> str:

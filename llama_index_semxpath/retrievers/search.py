@@ -32,6 +32,8 @@ _DEPTH: dict[Effort, int] = {"fast": 1, "normal": 3, "deep": 8}
 #: Below this share of the question's words, keywords say little and meaning must decide.
 _POOR_COVERAGE = 0.4
 _LONGEST_QUESTION = 4000
+#: Weight from which structure may confine the other routes, and the most places that it may name.
+_TRUSTED, _FEW_PLACES = 0.5, 3
 
 
 @dataclass(slots=True)
@@ -146,13 +148,18 @@ class Search:
             said = "found nothing" if found.query else "does not apply"
             outcome.notes.append(f"structure {said}; words and meaning decide")
             weights["tree"] = max(weights.get("tree", 0.0), 1.0)
-            weights["semantic"] = max(weights.get("semantic", 0.0), 0.3)
+            weights["semantic"] = max(weights.get("semantic", 0.0), 0.05)
             return None
         if not found.topic:
             # The question is answered by structure alone; other routes would only add noise.
             weights.update(tree=0.0, semantic=0.0, graph=0.0)
             return None
         weights["tree"] = max(weights.get("tree", 0.0), 1.0)
+        if weights["structured"] < _TRUSTED or len(found.evidence) > _FEW_PLACES:
+            # A title that many documents share ("Results") names no place to search in.
+            weights["structured"] = 0.0
+            outcome.query = None
+            return None
         return found.query
 
     def _ask(
@@ -261,7 +268,7 @@ def _split_alike(found: Mapping[str, list[Evidence]]) -> dict[str, list[Evidence
     excerpts: dict[str, list[Evidence]] = {}
     for ranked in found.values():
         for one in ranked:
-            if one.end is not None:
+            if one.end is not None and one.match.kind != "Section":
                 excerpts.setdefault(one.match.id, []).append(one)
     split: dict[str, list[Evidence]] = {}
     for name, ranked in found.items():
