@@ -38,6 +38,8 @@ _WAY_HALF, _WAY_SLOPE = 0.5, 12.0
 _SPREAD_HALF, _SPREAD_SLOPE = 4.0, 2.5
 #: A text may stand out from the rest and still be far away: the least way, softly.
 _FLOOR, _FLOOR_SLOPE = 0.27, 25.0
+#: Least distance from typical to identical that is divided by.
+_NO_WAY = 1e-6
 #: Median absolute deviation to standard deviation, for a normal distribution.
 _MAD = 1.4826
 
@@ -96,7 +98,8 @@ class Background:
             [0.002, 0.5, 0.998]
         """
         cosines: Floats = given.astype(np.float64)
-        way: Floats = (cosines - self.typical) / (1.0 - self.typical)
+        # A corpus may hold nothing but the phrase itself: then no way is left.
+        way: Floats = (cosines - self.typical) / max(1.0 - self.typical, _NO_WAY)
         near = _logistic(_WAY_SLOPE * (way - _WAY_HALF))
         if self.spread is None:
             return near

@@ -322,20 +322,10 @@ def _normal_space(text: str) -> str:
 
 
 def _matches(evaluator: Evaluator, expr: ast.Call, context: Context) -> Value:
-    patterns = _text(evaluator, expr, context, 1)
-    regex = {
-        code: compiled(patterns.vocab[code], evaluator.query, expr.args[1].span[0])
-        for code in np.unique(patterns.codes).tolist()
-    }
+    pattern = _text(evaluator, expr, context, 1).texts()[0]
+    search = compiled(pattern, evaluator.query, expr.args[1].span[0])
     strings = _text(evaluator, expr, context)
-    if len(patterns.codes) == 1:
-        search = regex[int(patterns.codes[0])]
-        return Booleans(strings.map(lambda text: search(nfc(text)), np.bool_))
-    by_text = {patterns.vocab[code]: search for code, search in regex.items()}
-    return Booleans(
-        # A pattern that no context has was not compiled, and is not looked at.
-        _pairwise(strings, patterns, lambda a, b: b in by_text and by_text[b](nfc(a)), np.bool_)
-    )
+    return Booleans(strings.map(lambda text: search(nfc(text)), np.bool_))
 
 
 # -- truth and numbers ------------------------------------------------------------------------

@@ -54,32 +54,24 @@ class Grader:
                 offset=expr.span[0],
                 hint="build the index with an embedding model, or use bm25() or contains()",
             )
-        return Scores(self._each_phrase(scorer, subject, phrase, count, expr))
+        return Scores(self._checked(scorer, subject, phrase, count, expr))
 
     def keywords(self, subject: Value, phrase: Value, count: int, expr: ast.Expr) -> Scores:
         """``bm25(subject, phrase)`` in every context."""
         from llama_index_semxpath.engines.bm25 import KeywordScorer
 
         scorer = KeywordScorer.of(self.dataset, self.table)
-        return Scores(self._each_phrase(scorer, subject, phrase, count, expr))
+        return Scores(self._checked(scorer, subject, phrase, count, expr))
 
-    def _each_phrase(
+    def _checked(
         self, scorer: Scorer, subject: Value, phrase: Value, count: int, expr: ast.Expr
     ) -> Floats:
         if not isinstance(phrase, Strings):
             raise self._error("a phrase must be a string", expr)
         if not isinstance(subject, NodeSet | ValueSet):
             raise self._error("only nodes and attributes can be graded", expr)
-        distinct = np.unique(phrase.codes)
-        if len(distinct) == 1:
-            return self._best(scorer, phrase.vocab[distinct[0]], subject, count)
-        best = np.zeros(count)
-        for code in distinct.tolist():
-            mine = phrase.codes == code
-            best[mine] = np.broadcast_to(
-                self._best(scorer, phrase.vocab[code], subject, count), count
-            )[mine]
-        return best
+        # `check` lets only literals and parameters be phrases: one for all contexts.
+        return self._best(scorer, phrase.texts()[0], subject, count)
 
     def _best(self, scorer: Scorer, phrase: str, subject: NodeSet | ValueSet, count: int) -> Floats:
         if isinstance(subject, NodeSet):
@@ -137,6 +129,7 @@ class Grader:
         except Exception as error:
             raise ScorerError("the vector search failed", where=str(error)) from error
         if found is None:
+            evaluator.recorder.method(expr, f"exact, all candidates, {scorer.name}", "memory")
             return None
         places = [self.table.position(node_id) for node_id in found[0]]
         scores = np.zeros(len(self.table))

@@ -102,6 +102,7 @@ class KeywordScorer(Scorer):
 
     def __init__(self, keywords: KeywordSource | None = None) -> None:
         self._coverage = Coverage(keywords)
+        self._keywords = keywords
 
     @property
     def name(self) -> str:
@@ -111,6 +112,12 @@ class KeywordScorer(Scorer):
     def grade(self, phrase: str, targets: Targets) -> Floats:
         """0.9 where a sentence holds every word of the phrase, falling with the cube below that."""
         return 0.9 * self._coverage.of(phrase, targets) ** 3
+
+    def search(self, phrase: str, request: SearchRequest) -> tuple[list[str], Floats] | None:
+        """Nodes with words of the phrase, best first; ``None`` without a keyword index."""
+        if self._keywords is None:
+            return None
+        return self._keywords.bm25(phrase, None, request.limit)
 
 
 class HybridScorer(Scorer):
@@ -138,6 +145,22 @@ class HybridScorer(Scorer):
         meaning = self.meaning.grade(phrase, targets)
         result: Floats = 1.0 - (1.0 - meaning) * (1.0 - self.words.grade(phrase, targets))
         return result
+
+    def search(self, phrase: str, request: SearchRequest) -> tuple[list[str], Floats] | None:
+        """Nodes near by vector or with words of the phrase, each graded as ever."""
+        near = self.meaning.search(phrase, request)
+        worded = self.words.search(phrase, request)
+        if near is None or worded is None:
+            return None
+        scope = request.scope
+        found = {scope.table.position(node_id) for node_id in (*near[0], *worded[0])}
+        rows = np.array(sorted(row for row in found if row is not None), dtype=np.int32)
+        if scope.visible is not None:
+            rows = rows[scope.visible[rows]]
+        targets = Targets(scope.table, rows)
+        scores = self.grade(phrase, targets)
+        kept = np.flatnonzero(scores >= request.least)
+        return [targets.ids[place] for place in kept.tolist()], scores[kept]
 
 
 def default_scorer(vectors: VectorSource, keywords: KeywordSource | None = None) -> Scorer:

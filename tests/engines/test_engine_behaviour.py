@@ -10,8 +10,16 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from llama_index_semxpath.engines.base import Dataset, Engine, Scorer, SearchRequest, Targets
+from llama_index_semxpath.engines.base import (
+    Dataset,
+    Engine,
+    Scope,
+    Scorer,
+    SearchRequest,
+    Targets,
+)
 from llama_index_semxpath.engines.memory import MemoryEngine
+from llama_index_semxpath.engines.scoring import default_scorer
 from llama_index_semxpath.errors import (
     QueryCapabilityError,
     QueryError,
@@ -228,18 +236,6 @@ def test_parameters_are_values_not_text(engine: MemoryEngine) -> None:
     assert engine.run("today() - $w", params=week).value == dt.date(2026, 2, 22)
 
 
-def test_a_pattern_may_be_an_attribute() -> None:
-    nodes = [TreeNode("d", "Document", "d")]
-    for place, pattern in enumerate(("^a", "b$", "[", "^a")):
-        attributes = {"p": pattern, "t": "ab"}
-        nodes.append(TreeNode(f"i{place}", "i", "d", "d", attributes=attributes))
-    engine = MemoryEngine(Dataset(TreeTable.from_nodes(nodes)))
-    assert len(engine.run('//i[@p != "["][matches(@t, @p)]')) == 3
-    assert len(engine.run('//i[@p != "["][matches("ba", @p)]')) == 0
-    with pytest.raises(QueryTypeError):
-        engine.run("//i[matches(@t, @p)]")
-
-
 def test_an_expression_walks_on_from_rows_of_another_engine(engine: MemoryEngine) -> None:
     rows = np.array([2, 12, 30], dtype=np.int32)
     result = engine.evaluate(parse('self::*[. =~ "museum"]'), rows, query="x")
@@ -372,3 +368,69 @@ def test_any_query_gives_a_result_or_one_of_our_errors(engine: MemoryEngine) -> 
         except (QueryError, ScorerError):
             pass
     assert ran > 50
+
+
+class Near:
+    """Vectors along two axes: texts with "museum" on one, all others on the other."""
+
+    model = "two axes"
+
+    def __init__(self, table: TreeTable) -> None:
+        self.table = table
+
+    def text_vectors(self, texts: list[str]) -> np.ndarray:
+        return np.array([[1, 0] if "museum" in t else [0, 1] for t in texts], dtype=np.float32)
+
+    def query_vector(self, phrase: str) -> np.ndarray:
+        return self.text_vectors([phrase])[0]
+
+    def node_vectors(self, ids: list[str]) -> np.ndarray:
+        rows = np.array([self.table.position(node_id) for node_id in ids], dtype=np.int32)
+        return self.text_vectors(self.table.texts(rows))
+
+    def sample(self, count: int) -> np.ndarray:
+        return self.node_vectors(self.table.ids[1 : count + 1])
+
+    def search(
+        self, vector: np.ndarray, scope: Scope, limit: int, min_cosine: float
+    ) -> list[tuple[str, float]]:
+        hits = []
+        for low, high in scope.row_ranges:
+            ids = self.table.ids[low:high]
+            cosines = self.node_vectors(ids) @ vector
+            hits += [(i, float(c)) for i, c in zip(ids, cosines, strict=True) if c >= min_cosine]
+        return sorted(hits, key=lambda hit: -hit[1])[:limit]
+
+
+class Holds:
+    """Keywords by plain containment."""
+
+    def __init__(self, table: TreeTable) -> None:
+        self.table = table
+
+    def bm25(
+        self, query: str, ids: list[str] | None, limit: int | None
+    ) -> tuple[list[str], Floats]:
+        wanted = self.table.ids[1:] if ids is None else ids
+        rows = np.array([self.table.position(node_id) for node_id in wanted], dtype=np.int32)
+        words = query.split()
+        texts = zip(wanted, self.table.texts(rows), strict=True)
+        found = [i for i, text in texts if any(word in text.split() for word in words)]
+        return found[:limit], np.ones(len(found[:limit]))
+
+
+@pytest.mark.parametrize("phrase", ["museum", "other 7", "museum 40"])
+def test_the_default_scorer_searches_what_it_would_grade(phrase: str) -> None:
+    table = sections(100)
+    scorer = default_scorer(Near(table), Holds(table))
+    exact = MemoryEngine(Dataset(table, scorer=scorer))
+    searched = MemoryEngine(Dataset(table, scorer=scorer, exact_limit=10))
+    query, params = "//Section[. =~ $p]", {"p": phrase}
+    one, other = exact.run(query, params=params), searched.run(query, params=params)
+    assert "approximate" in str(other.plan)
+    assert len(one) > 0
+    assert other.positions.tolist() == one.positions.tolist()
+    assert other.scores.tolist() == pytest.approx(one.scores.tolist())
+    visible = np.arange(len(table)) % 2 == 0
+    hidden = searched.run(query, params=params, visible=visible)
+    assert visible[hidden.positions].all()
