@@ -28,7 +28,7 @@ class MemoryGraph(Graph):
 
     Example:
         >>> graph = MemoryGraph()
-        >>> graph.put([Vertex("a", "Person", "entity"), Vertex("b", "Person", "entity")])
+        >>> _ = graph.put([Vertex("a", "Person", "entity"), Vertex("b", "Person", "entity")])
         >>> graph.put_links([Link("a", "KNOWS", "b")])
         >>> graph.remove(["a"])
         >>> graph.counts()
