@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from llama_index_semxpath.index.reader import Reader
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -74,7 +76,8 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files_that_exist(page: Path) -> None:
-    links = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
+    prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
+    links = [link for link in LINK.findall(prose) if "://" not in link]
     for link in links:
         target, _, anchor = link.partition("#")
         file = (page.parent / target) if target else page
@@ -118,6 +121,15 @@ def test_python_prints_what_the_page_says(
     runner = doctest.DocTestRunner(checker=Loose(), optionflags=doctest.ELLIPSIS)
     runner.run(test, out=report.append)
     assert not runner.failures, "".join(report)
+
+
+def test_queries_of_the_readme_find_something(demo_folder: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    queries = re.findall(r"^\| `([^`]*(?:/|top)[^`]*)` \|", readme, re.MULTILINE)
+    assert len(queries) >= 6
+    with Reader.open(demo_folder / ".semxpath-demo") as reader:
+        for query in queries:
+            assert len(reader.query(query)) > 0, query
 
 
 def test_readme_names_the_test_command_that_ci_runs() -> None:
