@@ -66,7 +66,9 @@ class StructuredRoute:
             return Found(whole(list(result), self.name, exact=True), question, reasons)
         reading = self._library.reader(principal).read(question)
         if reading is None:
-            return Found(reasons=("the question names no place, field or value",))
+            missing, topic = self._library.reader(principal).missing(question)
+            reasons = ("the question names no place, field or value that the documents have",)
+            return Found(reasons=reasons, topic=topic, missing=missing)
         result = self._library.source.query(reading.query, top_k=limit, principal=principal)
         exact = not reading.topic
         evidence = whole(list(result), self.name, exact=exact)

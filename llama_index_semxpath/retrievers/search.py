@@ -143,6 +143,11 @@ class Search:
         outcome.query = found.query
         if looks_like_query(outcome.question):
             return None
+        for place in found.missing:
+            outcome.notes.append(f"the documents have no “{place}”")
+        if found.missing and not found.topic:
+            weights.update(tree=0.0, semantic=0.0, graph=0.0)
+            return None
         if not found.evidence:
             weights["structured"] = 0.0
             said = "found nothing" if found.query else "does not apply"

@@ -83,6 +83,13 @@ def test_missing_evidence_is_said(index: SemXPathIndex) -> None:
     assert response.metadata["found"] is False
 
 
+@pytest.mark.parametrize("question", ["section 99.9", "第九十九条", "What does section 99.9 say?"])
+def test_a_place_that_is_not_there_is_said(index: SemXPathIndex, question: str) -> None:
+    response = index.as_query_engine().query(question)
+    assert response.metadata["found"] is False
+    assert any("the documents have no" in note for note in response.metadata["notes"])
+
+
 def test_async_gives_the_same(index: SemXPathIndex) -> None:
     engine = index.as_query_engine()
     question = "how do I change the oil"

@@ -103,6 +103,15 @@ class QuestionReader:
             found = self._read_places(question, places) if places else None
         return found
 
+    def missing(self, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Places that a question names and the tree does not have, and the words left over."""
+        lost = [one for one in find_places(question, self.vocabulary) if one.condition is None]
+        rest = question
+        for place in lost:
+            rest = rest.replace(place.said, " ")
+        topic = [word for word in content_words(rest) if word not in _SAID_OF_PLACES]
+        return tuple(place.said for place in lost), tuple(topic)
+
     # -- places -------------------------------------------------------------------------------
 
     def _read_places(self, question: str, places: Sequence[Place]) -> Reading:
