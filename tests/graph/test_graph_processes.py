@@ -57,7 +57,7 @@ def test_kill_9_leaves_whole_transactions(tmp_path: Path) -> None:
     path = tmp_path / "g.lbug"
     chance = random.Random(7)
     start = 0
-    for _ in range(8):
+    for _ in range(5):
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(path), str(start)], stdout=subprocess.PIPE, text=True
         )
