@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from lxml import etree
-
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
+from llama_index_semxpath.node_parser.html_inline import FLOW, SPACE_RUN, inline_of, target_of
 from llama_index_semxpath.node_parser.html_prune import Element, page_attributes, read_page
 from llama_index_semxpath.node_parser.html_table import is_layout, table_blocks
 from llama_index_semxpath.node_parser.inline import Inline, add_blocks, figure, tidy
@@ -16,19 +15,12 @@ from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.tree.node import Value
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_FLOW_NAMES = (
-    "address article aside body center dd details dialog div fieldset figcaption figure footer "
-    "form header hgroup html legend li main menu ol p section summary tbody td tfoot th thead tr "
-    "ul dl dt blockquote pre table search h1 h2 h3 h4 h5 h6 hr caption textarea"
-)
-_FLOW = frozenset(_FLOW_NAMES.split())
 _LIST_TYPES = {"ul": False, "menu": False, "dir": False, "ol": True}
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:highlight|language|lang|brush:?|sourceCode|code)[- ]([\w+#.-]+)"
 )
 _NO_LANGUAGE = frozenset({"notranslate", "default", "none", "source", "block"})
 _OBJECT = re.compile(r"(?:^|\s)sig(?:\s|$)")
-_SPACE_RUN = re.compile(r"[ \t\r\n\f]+")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 #: Deepest nesting of blocks; what is nested deeper is added to the block at this depth.
 _MAX_DEPTH = 60
@@ -115,7 +107,7 @@ class _Walker:
                 tag = child.tag
                 handler = enter.get(tag)
                 if handler is None:
-                    handler = self._enter_flow if tag in _FLOW else self._enter_inline
+                    handler = self._enter_flow if tag in FLOW else self._enter_inline
                 done = handler(child)
                 if done is _SKIPPED:
                     if child.tail:
@@ -143,7 +135,7 @@ class _Walker:
 
     def _add_text(self, text: str) -> None:
         inline = self._inline
-        inline.parts.append(_SPACE_RUN.sub(" ", text) if "\n" in text or "\r" in text else text)
+        inline.parts.append(SPACE_RUN.sub(" ", text) if "\n" in text or "\r" in text else text)
         if not inline.bold and not inline.plain:
             inline.plain = not text.isspace()
 
@@ -192,7 +184,7 @@ class _Walker:
     def _enter_link(self, element: Element) -> _Leave | None:
         if element in self._holds_blocks:
             return self._enter_flow(element)
-        self._inline.open_link(_target(element))
+        self._inline.open_link(target_of(element))
         return self._close_link
 
     def _close_link(self) -> None:
@@ -253,7 +245,7 @@ class _Walker:
     def _enter_heading(self, element: Element) -> _Leave | None:
         self._flush()
         level = HEADINGS.get(element.tag) or _level(element.get("aria-level"))
-        inline = _inline_of(element)
+        inline = inline_of(element)
         text = inline.text.replace("\n", " ")
         attributes = inline.attributes
         if anchor := _anchor(element):
@@ -295,7 +287,7 @@ class _Walker:
             return self._enter_flow(element)
         self._flush()
         caption_element = next(element.iter("figcaption"), None)
-        caption = _inline_of(caption_element) if caption_element is not None else Inline()
+        caption = inline_of(caption_element) if caption_element is not None else Inline()
         for place, image in enumerate(images):
             block = figure(
                 (image.get("src") or "").strip(),
@@ -395,7 +387,7 @@ class _Walker:
 
     def _enter_signature(self, element: Element) -> _Leave | None:
         section = self._open[-1]
-        inline = _inline_of(element)
+        inline = inline_of(element)
         text = inline.text.replace("\n", " ")
         if not section.text and not section.children:
             section.text = text
@@ -418,9 +410,9 @@ def _survey(root: Element) -> tuple[set[Element], set[Element]]:
     Ancestors are walked up to the first that is marked already, so time is linear.
     """
     holders: set[Element] = set()
-    for element in root.iter(*_FLOW):
+    for element in root.iter(*FLOW):
         parent = element.getparent()
-        while parent is not None and parent.tag not in _FLOW and parent not in holders:
+        while parent is not None and parent.tag not in FLOW and parent not in holders:
             holders.add(parent)
             parent = parent.getparent()
     dissolved: set[Element] = set()
@@ -430,40 +422,6 @@ def _survey(root: Element) -> tuple[set[Element], set[Element]]:
             dissolved.add(parent)
             parent = parent.getparent()
     return holders, dissolved
-
-
-def _inline_of(element: Element) -> Inline:
-    """The text, links and images of an element, whatever it holds."""
-    inline = Inline()
-    for event, inner in etree.iterwalk(element, events=("start", "end")):
-        tag = inner.tag
-        if event == "start":
-            if tag in _FLOW:
-                inline.parts.append(" ")
-            elif tag == "br":
-                inline.parts.append("\n")
-            elif tag == "a":
-                inline.open_link(_target(inner))
-            elif tag == "img":
-                alternative = tidy(inner.get("alt") or "")
-                inline.add(alternative)
-                inline.add_image((inner.get("src") or "").strip(), alternative)
-            if inner.text:
-                inline.add(_SPACE_RUN.sub(" ", inner.text))
-            continue
-        if tag == "a":
-            inline.close_link()
-        elif tag in _FLOW:
-            inline.parts.append(" ")
-        if inner.tail and inner is not element:
-            inline.add(_SPACE_RUN.sub(" ", inner.tail))
-    return inline
-
-
-def _target(link: Element) -> str:
-    """Where a link leads, if it leads out of the page."""
-    target = (link.get("href") or "").strip()
-    return "" if target.startswith(("#", "javascript:")) else target
 
 
 def _split_paragraph(block: Block) -> list[Block]:
