@@ -16,7 +16,7 @@ from typing import Any
 
 from llama_index_semxpath.errors import UnknownDocumentError
 from llama_index_semxpath.index.catalog_writer import CatalogWriter
-from llama_index_semxpath.index.codec import decode_attributes, printable
+from llama_index_semxpath.index.codec import decode_attributes, printable, searchable
 from llama_index_semxpath.index.database import Database
 from llama_index_semxpath.index.keywords import match_expression, query_words
 from llama_index_semxpath.index.rows import EntitySource, Source, StoredDocument
@@ -130,7 +130,7 @@ class Catalog:
         """One document, ``None`` where the catalog does not hold it."""
         sql = f"SELECT {_DOCUMENT} FROM documents WHERE id = ?"
         with self.database.read() as connection:
-            row = connection.execute(sql, (_searchable(id_),)).fetchone()
+            row = connection.execute(sql, (searchable(id_),)).fetchone()
         return None if row is None else _document(row)
 
     def count_nodes(self) -> int:
@@ -181,7 +181,7 @@ class Catalog:
         """A node and its descendants in document order; empty where the id is unknown."""
         with self.database.read() as connection:
             row = connection.execute(
-                "SELECT order_key FROM nodes WHERE id = ?", (_searchable(id_),)
+                "SELECT order_key FROM nodes WHERE id = ?", (searchable(id_),)
             ).fetchone()
             if row is None:
                 return []
@@ -278,7 +278,7 @@ class Catalog:
     def _select(self, sql: str, values: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         with self.database.read() as connection:
             for start in range(0, len(values), _CHUNK):
-                chunk = [_searchable(value) for value in values[start : start + _CHUNK]]
+                chunk = [searchable(value) for value in values[start : start + _CHUNK]]
                 marks = ", ".join("?" * len(chunk))
                 yield connection.execute(f"{sql} ({marks})", chunk).fetchall()
 
@@ -305,11 +305,6 @@ class Catalog:
             ranks_of, layout = layouts[node.doc]
             at = 3 * ranks_of[node.id]
             _set_place(node, layout[at], layout[at + 1], layout[at + 2])
-
-
-def _searchable(id_: str) -> str:
-    # No stored id holds a surrogate, so one that does is simply unknown.
-    return id_.encode("utf-8", "replace").decode()
 
 
 def _set_place(node: TreeNode, start: int, end: int, page: int) -> None:

@@ -12,7 +12,13 @@ from uuid import uuid4
 
 from llama_index_semxpath.errors import StoreError
 from llama_index_semxpath.index.access import effective_labels
-from llama_index_semxpath.index.codec import digest, encode_attributes, printable
+from llama_index_semxpath.index.codec import (
+    check_text,
+    digest,
+    encode_attributes,
+    printable,
+    searchable,
+)
 from llama_index_semxpath.index.diff import Changes, assign_keys, compare
 from llama_index_semxpath.index.keywords import segment
 from llama_index_semxpath.index.prepare import prepare_nodes
@@ -105,7 +111,10 @@ class CatalogWriter:
         Returns:
             Whether the store held it; deleting what is not there changes nothing.
         """
-        row = self._connection.execute("SELECT part FROM documents WHERE id = ?", (doc,)).fetchone()
+        found = self._connection.execute(
+            "SELECT part FROM documents WHERE id = ?", (searchable(doc),)
+        )
+        row = found.fetchone()
         if row is None:
             return False
         self.replace_relations(doc, ())
@@ -126,6 +135,10 @@ class CatalogWriter:
 
     def replace_relations(self, doc: str, edges: Iterable[Edge]) -> bool:
         """Replaces all relations that a document says; returns whether any differ."""
+        edges = list(edges)
+        for edge in edges:
+            for text in (edge.source, edge.name, edge.target):
+                check_text(text, "relation", text)
         rows = sorted(
             {
                 (doc, e.source, e.name, e.target, encode_attributes(e.properties, e.source))
@@ -155,6 +168,10 @@ class CatalogWriter:
 
     def replace_entities(self, doc: str, entities: Iterable[EntitySource]) -> bool:
         """Replaces all that a document says about entities; returns whether any of it differs."""
+        entities = list(entities)
+        for e in entities:
+            for text in (e.entity, e.label, e.name, e.context, *e.aliases):
+                check_text(text, "entity", e.entity)
         new = {e.entity: _entity_row(e) for e in entities}
         sql = (
             "SELECT entity, doc, label, name, properties, aliases FROM entity_sources WHERE doc = ?"

@@ -53,6 +53,16 @@ def check_text(text: str, what: str, where: str) -> str:
     return text
 
 
+def searchable(text: str) -> str:
+    """A form that a database can be asked for: no stored string holds an unpaired surrogate.
+
+    Example:
+        >>> searchable("a\\ud800")
+        'a?'
+    """
+    return text.encode("utf-8", "replace").decode()
+
+
 def printable(text: str, limit: int = 120) -> str:
     """A short form of any string that is safe to print in a message or a log line.
 

@@ -36,6 +36,7 @@ class Database:
         self._local = threading.local()
         self._lock = threading.RLock()
         self._connections: list[sqlite3.Connection] = []
+        self._closed = False
         if not path.exists() and not create:
             raise StoreError(
                 "there is no store here", where=str(path.parent), hint="index a document first"
@@ -69,6 +70,7 @@ class Database:
         A write within a write belongs to the outer one.
         """
         with self.translate(), self._lock:
+            self._check_open()
             if self._writer.in_transaction:
                 yield self._writer
                 return
@@ -87,6 +89,7 @@ class Database:
         Raises:
             StoreLockedError: Something else is being written.
         """
+        self._check_open()
         if not self._lock.acquire(blocking=False):
             raise StoreLockedError("the store is being written to", where=str(self.path.parent))
         try:
@@ -100,6 +103,7 @@ class Database:
     def close(self) -> None:
         """Closes every connection; the database is of no use afterwards."""
         with self._lock:
+            self._closed = True
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
@@ -128,6 +132,10 @@ class Database:
                 hint="restore it from a backup, or index the documents into a new store",
             ) from None
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("the store is closed", where=str(self.path.parent))
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -144,6 +152,7 @@ class Database:
     def _reader(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
+            self._check_open()
             connection = self._local.connection = self._connect()
             connection.execute("PRAGMA query_only = ON")
         return connection

@@ -37,6 +37,8 @@ from llama_index_semxpath.xpath.plan import Plan
 if TYPE_CHECKING:
     from llama_index_semxpath.index.vector_search import MilvusSearch
 
+#: Principals whose views are kept at a time.
+_PRINCIPALS = 64
 #: Least cosine of a semantic hit: the packaged model gives unrelated texts about 0.
 _LEAST_COSINE = 0.05
 
@@ -257,6 +259,8 @@ class Reader:
             wanted = self._wanted(moment, scope, kinds, principal)
             hits: list[tuple[str, float]] = []
             keywords = CatalogKeywords(self.catalog)
+            if limit <= 0:
+                return []
             for id_, score in keywords.ranked(text, None if wanted is not None else limit):
                 row = moment.table.position(id_)
                 if row is not None and (wanted is None or wanted[row]):
@@ -356,14 +360,17 @@ class Reader:
     def _part(self, moment: _Moment, principal: Principal) -> tuple[MemoryEngine, Mask | None]:
         """What the principal may read: an engine over it, and a mask over the rows."""
         labels = principal_labels(principal)
-        if labels not in moment.parts:
+        part = moment.parts.get(labels)
+        if part is None:
             default = self.config.default_access
             table, mask = visible_part(self.catalog, moment.table, labels, default)
             engine = moment.engine
             if table is not moment.table:
                 engine = MemoryEngine(replace(engine.dataset, table=table))
-            moment.parts[labels] = (engine, mask)
-        return moment.parts[labels]
+            if len(moment.parts) >= _PRINCIPALS:
+                moment.parts.clear()
+            part = moment.parts[labels] = (engine, mask)
+        return part
 
     def _scope(self, moment: _Moment, scope: str | None, principal: Principal) -> Rows | None:
         """Roots of the subtrees that a scope names, none below another."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from llama_index.core.schema import Document
 
 from llama_index_semxpath.errors import AttributeValueError, SourceError
 from llama_index_semxpath.index.codec import check_text, printable
@@ -12,9 +14,6 @@ from llama_index_semxpath.node_parser.base import format_of
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.registry import parse_bytes
 from llama_index_semxpath.tree.node import TreeNode
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import Document
 
 #: Metadata key with the access labels of a document.
 ACCESS_KEY = "acl"
@@ -30,9 +29,11 @@ def document_tree(document: Document, options: ParseOptions | None = None) -> li
         options: How to parse.
 
     Raises:
-        SourceError: The text cannot be parsed.
+        SourceError: It is no document, or its text cannot be parsed.
         AttributeValueError: ``acl`` is not a list of strings.
     """
+    if not isinstance(document, Document):
+        raise SourceError(f"a {type(document).__name__} is no LlamaIndex Document")
     metadata = dict(document.metadata)
     doc_id = check_text(document.doc_id, "id", document.doc_id)
     labels = access_labels(metadata.pop(ACCESS_KEY, None), doc_id)

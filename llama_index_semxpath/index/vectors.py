@@ -235,6 +235,8 @@ class NodeVectors:
         self, vector: Vector, scope: Scope, limit: int, min_cosine: float
     ) -> list[tuple[str, float]]:
         """Nearest nodes within the scope that have a vector, best first."""
+        if limit <= 0:
+            return []
         if self._remote is not None:
             found = self._remote(vector, scope, limit, min_cosine)
             if found is not None:

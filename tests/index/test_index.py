@@ -348,12 +348,47 @@ def test_bad_documents_are_refused_and_nothing_is_written(index):
         with pytest.raises(SemXPathError):
             index.insert(bad)
     assert index.documents() == []
+    for bad in ("text", None):
+        with pytest.raises(SourceError, match="no LlamaIndex Document"):
+            index.insert(bad)
     assert index.delete_ref_doc("nope") is False
+    assert index.delete_ref_doc("\ud800") is False
     with pytest.raises(UnknownDocumentError, match="nope"):
         index.add_relations([], "nope")
     with pytest.raises(SourceError):
         index.refresh([llama("good", "# A\n\ntext"), llama("bad", "")])
     assert index.documents() == []
+
+
+def test_bad_relations_and_entities_are_refused(index):
+    index.insert(llama("d", "# A\n\nText."))
+    for edge in (
+        Edge("\ud800", "R", "b"),
+        Edge("a", "R\x00", "b"),
+        Edge("a", "R", "b", {"k": {1}}),
+    ):
+        with pytest.raises(AttributeValueError):
+            index.add_relations([edge], "d")
+    for entity in (EntitySource("\ud800", "d", "L", "n"), EntitySource("e", "d", "L", "n\x00")):
+        with pytest.raises(AttributeValueError):
+            index.add_entities([entity], "d")
+    assert index.catalog.edges() == []
+    assert index.catalog.entity_sources() == []
+
+
+def test_limits_that_ask_for_nothing(index):
+    index.insert(llama("d", "# A\n\nText."))
+    for limit in (0, -1):
+        assert index.keyword_search("text", limit=limit) == []
+        assert index.semantic_search("text", limit=limit) == []
+
+
+def test_a_closed_store_says_so(tmp_path):
+    index = SemXPathIndex(catalog_only(tmp_path), embed_model=HashEmbedder())
+    index.close()
+    for action in (lambda: index.query("//*"), lambda: index.insert(llama("d", "text"))):
+        with pytest.raises(StoreError, match="closed"):
+            action()
 
 
 # LlamaIndex
