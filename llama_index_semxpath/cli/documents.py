@@ -114,4 +114,4 @@ def _show_report(args: argparse.Namespace, report: IndexReport) -> None:
         f" in {facts['seconds']:.1f} s"
     )
     for error in facts["errors"]:
-        remark(args, f"left out: {error['message']}")
+        remark(args, f"left out: {error['file']}: {error['message']}")

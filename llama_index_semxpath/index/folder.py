@@ -126,7 +126,7 @@ def index_paths(
     if not report.documents and run.errors:
         first = run.errors[0]
         more = f" (and {len(run.errors) - 1} more)" if len(run.errors) > 1 else ""
-        raise SourceError(f"no document could be read: {first.message}{more}")
+        raise SourceError(f"no document could be read: {first.message}{more}", where=first.file)
     return report
 
 
