@@ -23,8 +23,8 @@ _ADDS = 0.1
 _MOST_DOCUMENTS = 6
 #: What a rare word is worth that does not recur.
 _SAID_ONCE = 0.2
-#: The documents of so many best places are chosen whatever words they lack.
-_BEST_PLACES = 1
+#: The documents of so many best places are chosen beside a lone one, whatever words they lack.
+_BEST_PLACES = 3
 #: Share of the best one's gain from which a document holds the question's words as well.
 _ALIKE = 0.95
 #: What standing in a chosen document is worth; above what any place can score by itself.
@@ -93,7 +93,7 @@ def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list
 
     Args:
         asked: Search words of the question, each once.
-        documents: The candidates.
+        documents: The candidates, the likeliest first.
 
     Returns:
         All packs that share a word with the question or stand in a chosen document.
@@ -104,7 +104,10 @@ def rank_packs(asked: Sequence[str], documents: Sequence[DocumentPacks]) -> list
     among_all = Bm25([pack.full for _, pack in packs], asked)
     overall = _normal(among_all.scores())
     whole = _documents(asked, documents, packs, overall)
-    chosen = _cover(asked, documents, whole) + _of_best(documents, overall)
+    chosen = _cover(asked, documents, whole)
+    if len(chosen) == 1:
+        # One document holds all the words, perhaps by chance: other signs are heard as well.
+        chosen += [0, *_of_best(documents, overall)]
     scores: list[float] = []
     at = 0
     for place, document in enumerate(documents):
