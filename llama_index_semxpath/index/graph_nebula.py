@@ -37,7 +37,7 @@ _PAGE = 1_000
 #: Attributes that have columns of their own; a condition on any other is decided elsewhere.
 MAX_ATTRIBUTES = 64
 #: Sets of columns that are written apart.
-MAX_GROUPS = 8
+MAX_GROUPS = 80
 #: Vertex ids in one reading statement.
 _CHUNK = 512
 

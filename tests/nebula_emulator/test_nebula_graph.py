@@ -13,7 +13,7 @@ from .server import NebulaEmulator
 
 
 def options(emulator: NebulaEmulator, **changed: object) -> NebulaOptions:
-    given = {"addresses": [emulator.address], "space": "test", "timeout": 5.0, "backoff": 0.001}
+    given = {"addresses": [emulator.address], "space": "test", "timeout": 60.0, "backoff": 0.001}
     return NebulaOptions(**{**given, **changed})  # type: ignore[arg-type]
 
 
