@@ -89,6 +89,8 @@ def cut(text: str, tokens: int) -> str:
 
 
 def _content(node: TreeNode, children: Sequence[TreeNode]) -> str | None:
+    if node.kind not in DOCUMENT_KINDS:
+        return cut(_record(node), _BLOCK_TOKENS) or None
     if node.kind in _WITH_CHILDREN:
         own = [child for child in children if child.kind not in ("Section", "Table")]
         below = children if node.kind == "Table" else own
@@ -102,6 +104,12 @@ def _content(node: TreeNode, children: Sequence[TreeNode]) -> str | None:
         fields = [f"{key}: {value}" for key, value in node.attributes.items()]
         return cut("; ".join(fields) or node.text, _BLOCK_TOKENS) or None
     return cut(node.text, _BLOCK_TOKENS) or None
+
+
+def _record(node: TreeNode) -> str:
+    """What a record says of itself: its text and its values, without their names."""
+    values = [value for value in node.attributes.values() if isinstance(value, str)]
+    return "; ".join(part for part in (node.text.strip(), *values) if part)
 
 
 def _caption(node: TreeNode) -> str:

@@ -211,7 +211,9 @@ class NodeVectors:
         late = np.flatnonzero(~known)
         if len(late):
             texts = self._texts([rows[at] for at in late.tolist()])
-            result[late] = self._embeddings.text_vectors(texts)
+            # A node that says nothing is like nothing: a zero vector, not that of an empty text.
+            says = np.array([bool(text.strip()) for text in texts])
+            result[late[says]] = self._embeddings.text_vectors([t for t in texts if t.strip()])
         return result
 
     def cosines(self, vector: Vector, rows: Rows) -> NDArray[np.float32] | None:
