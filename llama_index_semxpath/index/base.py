@@ -153,12 +153,22 @@ class SemXPathIndex:
         """Writes one document; one of the same id is brought to this version."""
         return self.refresh([document])
 
+    async def ainsert(self, document: Document) -> Totals:
+        """:meth:`insert` without blocking the event loop."""
+        return await asyncio.to_thread(self.insert, document)
+
     def refresh(self, documents: Iterable[Document], *, show_progress: bool = False) -> Totals:
         """Writes documents; of those that the store holds, only what changed is touched."""
         from llama_index_semxpath.index.sources import document_tree
 
         trees = [TreeSource(document_tree(document, self.options)) for document in documents]
         return self.write_trees(trees, show_progress=show_progress)
+
+    async def arefresh(
+        self, documents: Iterable[Document], *, show_progress: bool = False
+    ) -> Totals:
+        """:meth:`refresh` without blocking the event loop."""
+        return await asyncio.to_thread(self.refresh, documents, show_progress=show_progress)
 
     def write_trees(
         self,
@@ -186,6 +196,10 @@ class SemXPathIndex:
             Whether the store held it; deleting it a second time changes nothing.
         """
         return self.writer.delete([doc_id]) == 1
+
+    async def adelete_ref_doc(self, doc_id: str, **options: Any) -> bool:
+        """:meth:`delete_ref_doc` without blocking the event loop."""
+        return await asyncio.to_thread(self.delete_ref_doc, doc_id, **options)
 
     def delete_nodes(self, ids: Sequence[str]) -> int:
         """Deletes nodes with all that is below them; the id of a document deletes it.
@@ -263,17 +277,33 @@ class SemXPathIndex:
         """How a query runs; see :meth:`Reader.explain`."""
         return self.reader.explain(query, params=params, principal=principal)
 
+    async def aexplain(self, query: str, **options: Any) -> Any:
+        """:meth:`explain` without blocking the event loop."""
+        return await asyncio.to_thread(self.explain, query, **options)
+
     def schema(self, principal: Principal = None) -> Any:
         """Kinds, attributes and relations of what the principal may read."""
         return self.reader.schema(principal)
+
+    async def aschema(self, principal: Principal = None) -> Any:
+        """:meth:`schema` without blocking the event loop."""
+        return await asyncio.to_thread(self.schema, principal)
 
     def semantic_search(self, text: str, **options: Any) -> list[Match]:
         """Nodes nearest in meaning; see :meth:`Reader.semantic_search`."""
         return self.reader.semantic_search(text, **options)
 
+    async def asemantic_search(self, text: str, **options: Any) -> list[Match]:
+        """:meth:`semantic_search` without blocking the event loop."""
+        return await asyncio.to_thread(self.semantic_search, text, **options)
+
     def keyword_search(self, text: str, **options: Any) -> list[Match]:
         """Nodes with the words of a text; see :meth:`Reader.keyword_search`."""
         return self.reader.keyword_search(text, **options)
+
+    async def akeyword_search(self, text: str, **options: Any) -> list[Match]:
+        """:meth:`keyword_search` without blocking the event loop."""
+        return await asyncio.to_thread(self.keyword_search, text, **options)
 
     def node(self, id_: str, principal: Principal = None) -> Match | None:
         """One node, ``None`` where there is none that the principal may read."""
@@ -303,6 +333,10 @@ class SemXPathIndex:
         return check(self.writer, repair=repair)
 
     # LlamaIndex
+
+    async def acheck(self, repair: bool = False) -> CheckReport:
+        """:meth:`check` without blocking the event loop."""
+        return await asyncio.to_thread(self.check, repair)
 
     def as_retriever(self, mode: str = "auto", **options: Any) -> BaseRetriever:
         """A LlamaIndex retriever: ``auto``, ``structured``, ``tree``, ``graph``, ``semantic``."""
