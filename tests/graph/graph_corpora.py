@@ -172,3 +172,47 @@ class Queries:
              '"back\\\\"', '"2024-01-02"', "true()", "$v", "@n")
         )  # fmt: skip
         return f"{name} {op} {value}" if share < 0.8 else f"{value} {op} {name}"
+
+
+def fill_table(graph: Graph, table: TreeTable) -> None:
+    """Writes a whole table as the index does."""
+    assert table.orders is not None
+    target = PropertyGraphProjection(graph)
+    previous: dict[str | None, str] = {}
+    nodes, entities = [], []
+    for row in range(1, len(table)):
+        id_, order, attributes = table.ids[row], table.orders[row], table.attributes(row)
+        kind = table.kind_name(row)
+        if order.startswith(ENTITY_PREFIX):
+            name = str(attributes.pop("name", id_))
+            entities.append(Entity(id_, kind, name, (), attributes, order, "f"))
+            continue
+        above = int(table.parent[row])
+        parent = table.ids[above] if above > 0 else None
+        before = previous.get(parent) if parent else None
+        previous[parent] = id_
+        labels = table.labels(row)
+        nodes.append(
+            ProjectedNode(
+                id_,
+                table.docs[int(table.doc[row])],
+                parent,
+                before,
+                kind,
+                order,
+                None,
+                "x",
+                attributes,
+                None if labels is None else tuple(sorted(labels)),
+                1.0,
+                "f",
+            )
+        )
+    target.upsert(nodes)
+    target.upsert_entities(entities)
+    edges = [
+        Edge(table.ids[source], name, table.ids[goal])
+        for name in table.relations
+        for source, goal in zip(*table.relation_pairs(name), strict=True)
+    ]
+    target.replace_relations("", edges)
