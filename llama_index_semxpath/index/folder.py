@@ -23,6 +23,9 @@ from llama_index_semxpath.tree.node import TreeNode, Value
 
 #: A larger file is refused: it is no document but a data set.
 MAX_BYTES = 256 * 2**20
+#: The same for formats that are text throughout; pictures and compression make the others large.
+MAX_TEXT_BYTES = 32 * 2**20
+_PACKED = frozenset({".docx", ".epub", ".odt", ".pdf", ".pptx", ".xlsx"})
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
@@ -207,10 +210,13 @@ class _Run:
             stat = file.path.stat()
         except OSError as error:
             raise _unreadable(file.path, error) from None
-        if stat.st_size > MAX_BYTES:
+        packed = file.path.suffix.lower() in _PACKED
+        limit = MAX_BYTES if packed else min(MAX_BYTES, MAX_TEXT_BYTES)
+        if stat.st_size > limit:
             raise SourceError(
-                f"the file has {stat.st_size >> 20} MiB, more than {MAX_BYTES >> 20}",
+                f"the file has {stat.st_size >> 20} MiB, more than {limit >> 20}",
                 where=str(file.path),
+                hint="split it into documents",
             )
         return stat.st_size, stat.st_mtime_ns
 

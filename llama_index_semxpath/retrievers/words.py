@@ -20,7 +20,7 @@ a about all also am an and any are as at be been being but by can could did do d
 from had has have having he her hers him his how i if in into is it its just me more most my no
 not of on or our out please she should so some such than that the their them then there these
 they this those to too up us many much was we were what when where which who whom whose why will
-with would you your tell show give list find describe explain get
+with would you your tell show give list find describe explain get say says said mean means
 """
 _STOPWORDS_ZH = """
 的 了 是 在 和 与 及 或 有 我 你 您 他 她 它 我们 你们 他们 这 那 这个 那个
@@ -28,8 +28,6 @@ _STOPWORDS_ZH = """
 把 对 从 到 以 于 中 里 上 下 就 都 而 并 等 其 之 所 要 可以 能 是否 一个
 根据 关于 进行 告诉
 """
-#: Words that say nothing about what a question is about.
-STOPWORDS = frozenset(_STOPWORDS_EN.split()) | frozenset(_STOPWORDS_ZH.split())
 
 
 def is_cjk(text: str) -> bool:
@@ -123,3 +121,9 @@ def _stem(word: str) -> str:
     if word.endswith("ies") and not word.endswith(("eies", "aies")):
         return word[:-3] + "y"
     return word[:-1]
+
+
+#: Words that say nothing about what a question is about, as given and as they are stemmed.
+STOPWORDS = frozenset(_STOPWORDS_ZH.split()).union(
+    *({word, _stem(word)} for word in _STOPWORDS_EN.split())
+)

@@ -148,6 +148,14 @@ def test_a_file_that_is_too_large(index, handbook, monkeypatch):
     assert report.documents == 3
 
 
+def test_a_text_of_50_mb_is_refused_before_it_is_read(index, handbook):
+    with (handbook / "big.txt").open("wb") as file:
+        file.truncate(50_000_000)
+    report = index_paths(index, [handbook])
+    assert [error.message for error in report.errors] == ["the file has 47 MiB, more than 32"]
+    assert report.documents == 3
+
+
 def test_nothing_to_index(index, tmp_path):
     (tmp_path / "empty").mkdir()
     for path, message in ((tmp_path / "empty", "no documents"), (tmp_path / "nope", "no such")):
