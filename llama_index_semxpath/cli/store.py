@@ -75,7 +75,15 @@ def _show_check(shown: dict[str, Any]) -> None:
     if shown["ok"]:
         print("vectors and graph agree with the catalog")
     for name in ("missing", "orphans", "stale"):
-        for entry in shown.get(name, ()):
-            print(f"{name}: {entry}")
-    for entry in shown.get("repaired", ()) or ():
-        print(f"repaired: {entry}")
+        for fault in shown[name]:
+            where = f"{fault['id']} of {fault['document']} in {fault['store']}"
+            print(f"{name}: {where}: {fault['reason']}")
+    unlisted = sum(shown["counts"].values()) - sum(
+        len(shown[name]) for name in ("missing", "orphans", "stale")
+    )
+    if unlisted:
+        print(f"and {unlisted} more")
+    for path in shown["set_aside"]:
+        print(f"damaged, set aside and built anew: {path}")
+    if shown["repaired"]:
+        print(f"repaired: {shown['repaired']} rows")

@@ -327,10 +327,16 @@ class SemXPathIndex:
         return self.reader.table
 
     def check(self, repair: bool = False) -> CheckReport:
-        """Compares the projections with the catalog; see ``reconcile.check``."""
+        """Compares the projections with the catalog; see ``reconcile.check``.
+
+        A repair also builds an embedded store anew whose files are damaged; they are set aside.
+        """
         from llama_index_semxpath.index.reconcile import check
 
-        return check(self.writer, repair=repair)
+        moved = self._projections.set_aside_damaged() if repair else []
+        report = check(self.writer, repair=repair)
+        report.set_aside = [str(path) for path in moved]
+        return report
 
     # LlamaIndex
 

@@ -216,7 +216,7 @@ def _open_database(path: str, read_only: bool) -> Any:
 
     if read_only and not os.path.exists(path):
         raise StoreError("there is no graph to read", where=path)
-    with _our_errors(path):
+    with _our_errors(path, "'semxpath check --repair' builds it anew if it is damaged"):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         return ladybug.Database(
             path, buffer_pool_size=_BUFFER_BYTES, max_num_threads=2, read_only=read_only
@@ -265,7 +265,7 @@ def _run(connection: Any, text: str, parameters: Mapping[str, Any], path: str) -
 
 
 @contextmanager
-def _our_errors(path: str) -> Iterator[None]:
+def _our_errors(path: str, hint: str | None = None) -> Iterator[None]:
     """Turns what Ladybug and the file system raise into one clear error."""
     try:
         yield
@@ -279,4 +279,4 @@ def _our_errors(path: str) -> Iterator[None]:
             ) from error
         if "read-only" in message or "read only" in message:
             raise StoreLockedError("the graph is open for reading only", where=path) from error
-        raise StoreError(f"the graph store failed: {message}", where=path) from error
+        raise StoreError(f"the graph store failed: {message}", where=path, hint=hint) from error

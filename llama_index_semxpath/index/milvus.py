@@ -256,7 +256,9 @@ class MilvusProjection:
             raise StoreError(
                 f"Milvus cannot be {what}: {text}",
                 where=self.uri,
-                hint="check that it runs; the catalog is intact and will catch up",
+                hint="'semxpath check --repair' builds it anew if it is damaged"
+                if "://" not in self.uri
+                else "check that it runs; the catalog is intact and will catch up",
             ) from None
 
 

@@ -56,6 +56,7 @@ class CheckReport:
         counts: Count of all faults by store and kind, also of those not listed.
         checked: Count of rows compared, by store.
         repaired: Count of faults mended.
+        set_aside: Damaged files of embedded stores, renamed before these were built anew.
     """
 
     missing: list[Fault] = field(default_factory=list)
@@ -64,6 +65,7 @@ class CheckReport:
     counts: dict[str, int] = field(default_factory=dict)
     checked: dict[str, int] = field(default_factory=dict)
     repaired: int = 0
+    set_aside: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -88,6 +90,7 @@ class CheckReport:
             "counts": dict(self.counts),
             "checked": dict(self.checked),
             "repaired": self.repaired,
+            "set_aside": list(self.set_aside),
         }
 
     def __repr__(self) -> str:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llama_index_semxpath.errors import StoreLockedError
+from llama_index_semxpath.errors import (
+    EmbeddingMismatchError,
+    StoreError,
+    StoreLockedError,
+    StoreVersionError,
+)
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.outbox import pending
 from llama_index_semxpath.index.projection import Projection
@@ -65,6 +73,34 @@ class Projections:
             while self._open:
                 self._open.popitem()[1].close()
 
+    def set_aside_damaged(self) -> list[Path]:
+        """Renames embedded stores that cannot be opened, so that they are built anew.
+
+        They hold nothing that the catalog does not. The files stay beside the store, under names
+        that end in ``.damaged``.
+
+        Returns:
+            Where the files are now.
+
+        Raises:
+            StoreLockedError: Another process holds one.
+            StoreVersionError: One is of another version, hence not damaged.
+        """
+        embedded = [(self.vectors, Path(self._config.vectors_uri))] if self._config.is_lite else []
+        if self._config.graph == "ladybug":
+            embedded.append((self.graph, self._config.graph_path))
+        moved: list[Path] = []
+        for opened, path in embedded:
+            try:
+                opened()
+            except (StoreLockedError, StoreVersionError, EmbeddingMismatchError):
+                raise
+            except StoreError:
+                if not os.access(path, os.R_OK | os.W_OK):
+                    raise
+                moved += _set_aside(path)
+        return moved
+
     def recover(self, writer: Writer) -> int:
         """Does the work that an earlier writer left, unless another process is at it."""
         if not pending(writer.catalog):
@@ -85,6 +121,21 @@ class Projections:
         from llama_index_semxpath.index.graph_ladybug import LadybugGraph
 
         return PropertyGraphProjection(LadybugGraph(self._config.graph_path))
+
+
+def _set_aside(path: Path) -> list[Path]:
+    """Renames a store's file or folder and its log; the newest damaged copy is kept."""
+    moved = []
+    for one in [path, *path.parent.glob(f"{path.name}.wal*")]:
+        if not one.exists():
+            continue
+        aside = one.with_name(f"{one.name}.damaged")
+        if aside.is_dir():
+            shutil.rmtree(aside)
+        else:
+            aside.unlink(missing_ok=True)
+        moved.append(one.rename(aside))
+    return moved
 
 
 def open_vectors(config: StoreConfig, dimension: int) -> MilvusProjection:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -294,3 +295,36 @@ def test_an_interrupt_is_no_traceback(
     monkeypatch.setattr("argparse.ArgumentParser.parse_args", stop)
     assert main(["stats"]) == 130
     assert capsys.readouterr().err == "semxpath: stopped\n"
+
+
+@pytest.mark.parametrize("damage", ["garbage", "gone"])
+def test_check_repairs_damaged_projections(
+    folder: Path, tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    assert main(["--store", str(store), "index", str(folder), "-q"]) == 0
+    vectors = store / "milvus.db"
+    for file in [store / "graph.lbug", *vectors.rglob("*")]:
+        if file.is_file() and file.stat().st_size:
+            file.write_bytes(bytes(range(128, 256)) * 40)
+    if damage == "gone":
+        shutil.rmtree(vectors)
+        (store / "graph.lbug").unlink()
+    capsys.readouterr()
+    status = main(["--store", str(store), "check"])
+    found = capsys.readouterr()
+    if damage == "gone":
+        assert status == 1
+        assert "missing: " in found.out
+        assert "the store lacks the row" in found.out
+    else:
+        assert status == 2
+        assert "check --repair" in found.err
+    assert main(["--store", str(store), "check", "--repair"]) == 0
+    said = capsys.readouterr().out
+    assert "repaired: " in said
+    assert ("set aside" in said) == (damage == "garbage")
+    assert main(["--store", str(store), "check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"] == {}
+    assert main(["--store", str(store), "query", '//Section[title =~ "annual leave"]']) == 0
+    assert "第五条" in capsys.readouterr().out
