@@ -13,7 +13,7 @@ from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.paths import fit_path
 from llama_index_semxpath.node_parser.sentences import LINES, PROSE, Counter, glue, split_text
 from llama_index_semxpath.node_parser.tokens import token_counter
-from llama_index_semxpath.tree.ids import node_id
+from llama_index_semxpath.tree.ids import ChildIds
 from llama_index_semxpath.tree.node import TreeNode, Value
 from llama_index_semxpath.tree.order import SEPARATOR, component
 
@@ -31,10 +31,11 @@ _components: list[str] = []
 class _Place:
     """A node that children can be hung on."""
 
-    __slots__ = ("budget", "count", "depth", "id", "level", "order", "path", "seen")
+    __slots__ = ("budget", "count", "depth", "id", "ids", "level", "order", "path", "seen")
 
     def __init__(self, node: TreeNode, path: list[str], level: int, depth: int) -> None:
         self.id = node.id
+        self.ids = ChildIds(node.doc, node.id)
         self.order = node.order
         self.path = path
         self.level = level
@@ -183,7 +184,7 @@ class _Builder:
         while place >= len(_components):
             _components.append(component(len(_components)))
         node = TreeNode(
-            node_id(self.doc, parent.id, kind, text, occurrence),
+            parent.ids.id(kind, text, occurrence),
             kind,
             self.doc,
             parent.id,

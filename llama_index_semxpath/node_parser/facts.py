@@ -93,10 +93,8 @@ def add_facts(parsed: Parsed) -> None:
             if front:
                 _add(parsed.attributes, pairs)
         elif block.kind == "List":
-            items = [_pair(item.text) if not item.children else None for item in block.children]
-            if len(items) >= _LEAST_PAIRS and all(items):
-                for item, pair in zip(block.children, items, strict=True):
-                    _add(item.attributes, [pair] if pair else [])
+            for item, pair in _item_pairs(block.children):
+                _add(item.attributes, [pair])
         todo.extend(reversed(block.children))
 
 
@@ -108,9 +106,7 @@ def _add(attributes: dict[str, Value], pairs: Iterable[tuple[str, Value]]) -> No
 
 def _pairs(text: str) -> list[tuple[str, Value]]:
     """The pairs of a paragraph that consists of pairs alone."""
-    if ":" not in text and "：" not in text:
-        return []
-    out = []
+    out: list[tuple[str, Value]] = []
     for line in text.split("\n"):
         for piece in _GAP.split(line.strip()):
             pair = _pair(piece)
@@ -120,7 +116,20 @@ def _pairs(text: str) -> list[tuple[str, Value]]:
     return out if len(out) >= _LEAST_PAIRS else []
 
 
+def _item_pairs(items: Sequence[Block]) -> list[tuple[Block, tuple[str, Value]]]:
+    """The pairs of a list that consists of pairs alone."""
+    out = []
+    for item in items:
+        pair = _pair(item.text) if not item.children else None
+        if pair is None:
+            return []
+        out.append((item, pair))
+    return out if len(out) >= _LEAST_PAIRS else []
+
+
 def _pair(text: str) -> tuple[str, Value] | None:
+    if ":" not in text and "：" not in text:
+        return None
     found = label_of(text)
     if found is None:
         return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
-from llama_index_semxpath.node_parser.html_inline import FLOW, SPACE_RUN, inline_of, target_of
+from llama_index_semxpath.node_parser.html_inline import FLOW, inline_of, one_line, target_of
 from llama_index_semxpath.node_parser.html_prune import Element, page_attributes, read_page
 from llama_index_semxpath.node_parser.html_table import is_layout, table_blocks
 from llama_index_semxpath.node_parser.inline import Inline, add_blocks, figure, tidy
@@ -135,7 +135,9 @@ class _Walker:
 
     def _add_text(self, text: str) -> None:
         inline = self._inline
-        inline.parts.append(SPACE_RUN.sub(" ", text) if "\n" in text or "\r" in text else text)
+        if not inline.parts and text.isspace():
+            return  # between two blocks
+        inline.parts.append(one_line(text) if "\n" in text or "\r" in text else text)
         if not inline.bold and not inline.plain:
             inline.plain = not text.isspace()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from lxml import etree
 
 from llama_index_semxpath.node_parser.html_prune import Element
@@ -16,8 +14,13 @@ _NAMES = (
 )
 #: Elements that begin and end a block.
 FLOW = frozenset(_NAMES.split())
-#: White space that a browser shows as one blank.
-SPACE_RUN = re.compile(r"[ \t\r\n\f]+")
+# A run of blanks becomes one when the whole text is tidied.
+_BLANKS = str.maketrans("\t\r\n\f", "    ")
+
+
+def one_line(text: str) -> str:
+    """The text with a blank for each character that a browser shows as one."""
+    return text.translate(_BLANKS) if "\r" in text else text.replace("\n", " ")
 
 
 def inline_of(element: Element) -> Inline:
@@ -37,14 +40,14 @@ def inline_of(element: Element) -> Inline:
                 inline.add(alternative)
                 inline.add_image((inner.get("src") or "").strip(), alternative)
             if inner.text:
-                inline.add(SPACE_RUN.sub(" ", inner.text))
+                inline.add(one_line(inner.text))
             continue
         if tag == "a":
             inline.close_link()
         elif tag in FLOW:
             inline.parts.append(" ")
         if inner.tail and inner is not element:
-            inline.add(SPACE_RUN.sub(" ", inner.tail))
+            inline.add(one_line(inner.tail))
     return inline
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from lxml import etree
@@ -34,7 +35,8 @@ _AROUND = frozenset(("header", "footer", "aside"))
 _CONTENT_PLACES = ("article", "main", "section")
 _TAG = re.compile(r"""<([A-Za-z][\w:-]*+)(?:[^>"']++|"[^"]*+"|'[^']*+')*+""")
 _ANY_TAG = re.compile(r"""<(/?)([A-Za-z][\w:-]*+)(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
-_BODY_END = re.compile(r"</(?:body|html)\s*>", re.I)
+# Spelt out, since a pattern that ignores case is tried at every character.
+_BODY_END = re.compile(r"</(?:[Bb][Oo][Dd][Yy]|[Hh][Tt][Mm][Ll])\s*>")
 _LONG_TAG = 20_000
 _LONG_RUN = re.compile(f"<[^<]{{{_LONG_TAG}}}")
 _MANY_ATTRIBUTES = 1_000
@@ -75,7 +77,7 @@ def read_page(source: str) -> Element:
         root = _parse(_flattened(source), parser)
     if root is None:
         raise SourceError("the page is empty", hint="remove it or fill it")
-    prune(root)
+    prune(list(root.iter()))
     return root
 
 
@@ -115,13 +117,17 @@ def _flattened(source: str) -> str:
     return "".join(parts)
 
 
-def prune(root: Element) -> None:
-    """Takes out of a tree what a reader of the page does not read."""
+def prune(elements: Sequence[Element]) -> None:
+    """Takes out of a tree what a reader of the page does not read.
+
+    Args:
+        elements: All of its elements, in document order.
+    """
     unwanted: list[Element] = []
     around: list[Element] = []
     has_main = False
     navigation: dict[str, bool] = {}
-    for element in root.iter():
+    for element in elements:
         tag = element.tag
         if tag in _NEVER:
             unwanted.append(element)

@@ -35,8 +35,10 @@ def tidy(text: str) -> str:
     """
     if "\r" in text:
         text = _mend(text)
-    if "  " in text or "\t" in text or "\xa0" in text:
+    if "\t" in text or "\xa0" in text:
         text = _SPACES.sub(" ", text)
+    while "  " in text:
+        text = text.replace("  ", " ")
     if "\n" in text:
         text = _AROUND_BREAK.sub("\n", text)
     return text.strip()

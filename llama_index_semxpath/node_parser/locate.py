@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from html import unescape
+from typing import Any
 
 from llama_index_semxpath.node_parser.blocks import Block
 from llama_index_semxpath.node_parser.tables import CELL_SEPARATOR
@@ -65,7 +66,10 @@ def _visible(source: str) -> tuple[str, Sequence[int]]:
     """The characters of a page that are neither markup nor white space, and where each stands."""
     import numpy as np
 
-    codes = np.frombuffer(source.encode("utf-32-le"), dtype="<u4")
+    # Two bytes a character where that is enough: the arrays below are passed over many times.
+    wide = not source.isascii() and max(source) > "\uffff"
+    encoding, dtype = ("utf-32-le", "<u4") if wide else ("utf-16-le", "<u2")
+    codes = np.frombuffer(source.encode(encoding, "surrogatepass"), dtype=dtype)
     # Markup runs from a "<" before a name to the next ">": where that is wrong (a ">" in an
     # attribute), text that is not there is laid out, and only the block it falls in stays without
     # a span.
@@ -74,23 +78,28 @@ def _visible(source: str) -> tuple[str, Sequence[int]]:
     opens = opens[(after > ord("9")) | (after == ord("/")) | (after == ord("!"))]
     closes = np.flatnonzero(codes == ord(">")) + 1
     ends = np.append(closes, len(codes))[np.searchsorted(closes, opens, side="right")]
-    starts = opens.tolist()
-    stops = ends.tolist()
+    # Of two that end together the second stands inside the first.
+    first = np.append(True, ends[1:] != ends[:-1])[: len(ends)]
+    # How many stretches of markup each character is inside of: one, or two for a reference.
+    edges = np.zeros(len(codes) + 1, dtype=np.int8)
+    edges[opens[first]] = 1
+    edges[ends[first]] -= 1
     if "&" in source:
         codes = codes.copy()
-        for match in _REFERENCE.finditer(source):
-            character = unescape(match[0])
-            if len(character) == 1:
-                # The reference stands for one character, which takes the place of its ampersand.
-                codes[match.start()] = ord(character)
-                starts.append(match.start() + 1)
-                stops.append(match.end())
-    # How many stretches of markup each character is inside of.
-    size = len(codes) + 1
-    edges = np.bincount(np.array(starts, dtype=np.int64), minlength=size) - np.bincount(
-        np.array(stops, dtype=np.int64), minlength=size
-    )
-    inside = np.cumsum(edges[:-1])
+        _resolve(source, codes, edges)
+    inside = np.cumsum(edges[:-1], dtype=np.int8)
     spaces = (codes <= 32) | (codes == 160) | (codes == 133) | (codes == 0x3000)
     places = np.flatnonzero((inside == 0) & ~spaces)
-    return codes[places].tobytes().decode("utf-32-le", "replace"), memoryview(places)  # type: ignore[arg-type]
+    visible = codes[places].tobytes().decode(encoding, "replace" if wide else "surrogatepass")
+    return visible, memoryview(places)  # type: ignore[arg-type]
+
+
+def _resolve(source: str, codes: Any, edges: Any) -> None:
+    """Writes the one character that a reference stands for in the place of its ampersand."""
+    for match in _REFERENCE.finditer(source):
+        character = unescape(match[0])
+        if len(character) == 1 and (codes.itemsize > 2 or character <= "\uffff"):
+            start, end = match.span()
+            codes[start] = ord(character)
+            edges[start + 1] += 1
+            edges[end] -= 1

@@ -45,6 +45,12 @@ _SINGLE = re.compile(r"(\d{1,3})([.)、:](?![\d.])|(?=\s|$))")
 _LETTER = re.compile(r"([A-Z]|[a-z]|[IVXLC]{2,7}|[ivx]{2,6})([.)])(?![\w.)])")
 _CIRCLED = re.compile(r"[①-⑳⑴-⒇⒈-⒛㉑-㉟㊱-㊿❶-❿➀-➓]")
 
+# What a number that begins with a letter begins with: most titles are settled by this alone.
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_LETTERED_START = re.compile(
+    rf"[A-Za-z][.)]|[IVXLCivx]{{2,7}}[.)]|Art\.|Sec\.|Ch\.|(?i:{_EN_UNITS})\s"
+)
+
 # What may part a number from its title.
 _SEPARATOR = re.compile(r"[\s:.、,\-–—·]*")
 # A decimal number followed by one of these measures something.
@@ -122,8 +128,10 @@ def split_number(line: str) -> Number | None:
         >>> split_number("12.05.2031 is a date") is None
         True
     """
-    plain = line[:120].translate(_NARROW)
-    if not plain:
+    plain = line[:120]
+    if not plain.isascii():
+        plain = plain.translate(_NARROW)
+    if not plain or (plain[0] in _LETTERS and not _LETTERED_START.match(plain)):
         return None
     for reader in (_read_legal, _read_annex, _read_word, _read_sign, _read_enum, _read_decimal):
         found = reader(plain)

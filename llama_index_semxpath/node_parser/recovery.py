@@ -20,6 +20,8 @@ _ADMONITION = re.compile(
     r"topics|contents|see also|注意|提示|警告|说明|示例|备注|重要)\W*",
     re.IGNORECASE,
 )
+# Stands for neighbouring blocks that are neither bold nor headings.
+_RUN = "Run"
 #: Fewest bold lines that make headings of a source which marks some of its headings.
 LEAST_IMPLICIT = 3
 
@@ -94,7 +96,18 @@ def implicit_headings(blocks: Sequence[Block], hook: HeadingHook | None = None) 
         >>> [(block.kind, block.level) for block in implicit_headings(blocks)]
         [('Heading', 1), ('Heading', 2), ('Paragraph', None)]
     """
-    return _recover(blocks, hook, bold_only=True)
+    runs: list[Block] = []
+    for block in blocks:
+        if block.kind == "Heading" or _is_bold_line(block):
+            runs.append(block)
+        elif runs and runs[-1].kind == _RUN:
+            runs[-1].children.append(block)
+        else:
+            runs.append(Block(_RUN, children=[block], span=block.span, page=block.page))
+    made = _recover(runs, hook, bold_only=True)
+    return [
+        inner for block in made for inner in (block.children if block.kind == _RUN else (block,))
+    ]
 
 
 def _recover(

@@ -1,8 +1,14 @@
-"""Token counts with the encoding that LlamaIndex ships, without importing LlamaIndex."""
+"""Token counts with the encoding that LlamaIndex ships, without importing LlamaIndex.
+
+The encoding cuts a text into words by a regular expression and encodes each word for itself. So the
+count of a text is the sum over pieces that no such word crosses, and pieces seen before are known:
+exact, and about twice as fast as encoding the whole.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -22,6 +28,16 @@ _ENCODING = "cl100k_base"
 _CACHED_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 _CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 _lock = Lock()
+# White space as the encoding knows it; Python's own ``\s`` has four control characters more.
+_SPACE = " \t\n\x0b\f\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+# A word takes the line breaks after it along, and of the white space before it the last character.
+_PIECE = re.compile(
+    rf"(?:(?![\r\n])[{_SPACE}])?[^{_SPACE}]+(?:[{_SPACE}]*[\r\n])?"
+    rf"|[{_SPACE}]*[\r\n]|[{_SPACE}]+(?=[{_SPACE}])|[{_SPACE}]"
+)
+_INDENT = re.compile(r"\s ")
+_LONGEST_PIECE = 32
+_MOST_PIECES = 200_000
 
 
 def token_counter(options: ParseOptions) -> Counter:
@@ -56,7 +72,42 @@ def _shipped_counter() -> Counter:
                 del os.environ[_CACHE_VARIABLE]
             else:
                 os.environ[_CACHE_VARIABLE] = before
-    return lambda text: len(encode(text))
+    return _piecewise(lambda text: len(encode(text)))
+
+
+class _Pieces(dict[str, int]):
+    """Tokens of pieces, filled when first asked for."""
+
+    __slots__ = ("_before", "_count")
+
+    def __init__(self, count: Counter, before: str = "") -> None:
+        super().__init__()
+        self._count = count
+        self._before = before
+
+    def __missing__(self, piece: str) -> int:
+        tokens = self._count(self._before + piece)
+        if len(piece) <= _LONGEST_PIECE:
+            if len(self) >= _MOST_PIECES:
+                self.clear()
+            self[piece] = tokens
+        return tokens
+
+
+def _piecewise(encode: Counter) -> Counter:
+    """Counts of texts from counts of their pieces."""
+    words, after_blank = _Pieces(encode), _Pieces(encode, before=" ")
+
+    def count(text: str) -> int:
+        if _INDENT.search(text) is None:
+            # Every blank stands between two words and belongs to the second.
+            first, *rest = text.split(" ")
+            return words[first] + sum(map(after_blank.__getitem__, rest))
+        if text[-1].isspace():
+            return encode(text)
+        return sum(map(words.__getitem__, _PIECE.findall(text)))
+
+    return count
 
 
 def _shipped_directory() -> Path:
