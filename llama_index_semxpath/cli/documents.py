@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llama_index_semxpath.cli.output import config_of, opened, print_json, remark, style
+from llama_index_semxpath.cli.output import config_of, opened, print_json, style
 from llama_index_semxpath.display.text import tree_lines
 from llama_index_semxpath.errors import SourceError, StoreError
 
@@ -109,9 +109,10 @@ def export(args: argparse.Namespace) -> int:
 def _show_report(args: argparse.Namespace, report: IndexReport) -> None:
     facts: dict[str, Any] = report.to_dict()
     print(
-        f"{facts['documents']} documents, {facts['nodes']} nodes"
+        f"{facts['documents']} document{'' if facts['documents'] == 1 else 's'}, {facts['nodes']} nodes"
         f" ({facts['unchanged']} unchanged, {facts['removed']} removed)"
         f" in {facts['seconds']:.1f} s"
     )
     for error in facts["errors"]:
-        remark(args, f"left out: {error['file']}: {error['message']}")
+        # Also with -q: a document that is silently missing is no detail.
+        print(f"left out: {error['file']}: {error['message']}", file=sys.stderr)

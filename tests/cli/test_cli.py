@@ -328,3 +328,17 @@ def test_check_repairs_damaged_projections(
     assert json.loads(capsys.readouterr().out)["counts"] == {}
     assert main(["--store", str(store), "query", '//Section[title =~ "annual leave"]']) == 0
     assert "第五条" in capsys.readouterr().out
+
+
+def test_a_bad_file_among_good_ones_is_told_even_quietly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "good.md").write_text("# Good\n\nText.\n", "utf-8")
+    (tmp_path / "docs" / "bad.json").write_text("{", "utf-8")
+    config = tmp_path / "store.toml"
+    config.write_text('store = "s"\n[vectors]\nuri = ""\n[graph]\nstore = "none"\n', "utf-8")
+    assert main(["--config", str(config), "-q", "index", str(tmp_path / "docs")]) == 0
+    said = capsys.readouterr()
+    assert "1 document, " in said.out
+    assert "bad.json" in said.err
