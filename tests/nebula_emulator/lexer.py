@@ -10,13 +10,13 @@ from .errors import NebulaSyntaxError
 
 _TOKEN = re.compile(
     r"""
-    (?P<space>[ \t\r\n]+|\#[^\n]*|//[^\n]*|--[^\n]*(?=\n|$)|/\*.*?\*/)
+    (?P<space>[ \t\r\n]+|\#[^\n]*|//[^\n]*|--(?=\s|$)[^\n]*|/\*.*?\*/)
   | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\.\d+|\d+[eE][+-]?\d+)
   | (?P<hex>0[xX][0-9a-fA-F]+)
   | (?P<int>\d+)
   | (?P<ref>\$\$|\$\^|\$-|\$[A-Za-z_][A-Za-z_0-9]*)
   | (?P<quoted>`[^`\n]+`)
-  | (?P<name>[A-Za-z_][A-Za-z_0-9]*)
+  | (?P<name>[^\W\d]\w*)
   | (?P<sign>->|<-|==|!=|<>|<=|>=|=~|\.\.|[-+*/%<>=!()\[\]{},.:;|@!])
     """,
     re.VERBOSE | re.DOTALL,

@@ -21,7 +21,8 @@ from nebula3.graph import GraphService
 from nebula3.graph.ttypes import AuthResponse, ExecutionResponse, VerifyClientVersionResp
 
 from .errors import NebulaError
-from .statements import Session, Table, execute
+from .session import Session, Table
+from .statements import execute
 from .storage import Space
 from .values import EMPTY, Edge, Nothing, Vertex
 

@@ -12,7 +12,12 @@ from nebula3.common.ttypes import ErrorCode
 from .errors import NebulaExecutionError, NebulaSemanticError
 from .values import Edge, Vertex, is_number
 
-_INTEGERS = {"int": 64, "int64": 64, "int32": 32, "int16": 16, "int8": 8, "timestamp": 64}
+#: Types that can be declared, without values: the package declares none of them.
+TIMES = ("date", "time", "datetime")
+TYPES = ("double", "float", "bool", "string", "fixed_string")
+#: Seconds of a timestamp: its nanoseconds are a 64-bit number.
+_LAST_TIMESTAMP = 9_223_372_036
+INTEGERS = {"int": 64, "int64": 64, "int32": 32, "int16": 16, "int8": 8, "timestamp": 64}
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,13 @@ class Property:
                     f"Storage Error: The not null field cannot be null. ({self.name})"
                 )
             return None
-        if self.type in _INTEGERS and is_number(value) and float(value).is_integer():
-            bits = _INTEGERS[self.type]
+        if self.type in TIMES:
+            raise NotImplementedError(f"the emulator has no values of type {self.type}")
+        if self.type in INTEGERS and is_number(value) and float(value).is_integer():
+            bits = INTEGERS[self.type]
             if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+                raise NebulaExecutionError("Storage Error: Out of range value.")
+            if self.type == "timestamp" and not 0 <= value <= _LAST_TIMESTAMP:
                 raise NebulaExecutionError("Storage Error: Out of range value.")
             return int(value)
         if self.type in ("double", "float") and is_number(value):
@@ -64,6 +73,7 @@ class Schema:
 
     name: str
     properties: dict[str, Property] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
 
     def row(self, names: list[str] | None, values: list[Any]) -> dict[str, Any]:
         """Properties from a row of values, defaults filled in."""

@@ -9,6 +9,7 @@ from llama_index_semxpath.index.graph_nebula import NebulaGraph
 from llama_index_semxpath.index.nebula_client import NebulaOptions
 from llama_index_semxpath.testing.graph_suite import GraphConformance, ProjectionConformance
 
+from .forms import form_of
 from .server import NebulaEmulator
 
 
@@ -36,3 +37,9 @@ class TestNebulaGraph(GraphConformance, ProjectionConformance):
 
     @pytest.mark.skip(reason="NebulaGraph has no transactions: writes are repeatable instead")
     def test_a_failed_transaction_leaves_nothing(self, graph: Graph) -> None: ...
+
+    @pytest.fixture(autouse=True)
+    def _known_forms(self, emulator: NebulaEmulator) -> Iterator[None]:
+        """Every statement that the suite made the store send is of a form in the TCK's table."""
+        yield
+        assert {text[:200] for text, _ in emulator.statements if not form_of(text)} == set()

@@ -24,7 +24,8 @@ from llama_index_semxpath.index.nebula_text import literal
 from llama_index_semxpath.testing.hostile import hostile_strings, is_text
 
 from . import server
-from .expressions import Cursor, parse_expression
+from .cursor import Cursor
+from .expressions import parse_expression
 from .server import NebulaEmulator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "graph"))

@@ -30,6 +30,7 @@ class Vertex:
 
     vid: Any
     tags: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bound: bool = False
 
     def __hash__(self) -> int:
         return hash(self.vid)
@@ -109,5 +110,6 @@ def freeze(value: Any) -> Any:
     if isinstance(value, Vertex):
         return ("vertex", value.vid)
     if isinstance(value, Edge):
-        return ("edge", value.src, value.dst, value.name, value.rank)
+        ends = (value.dst, value.src) if value.reverse else (value.src, value.dst)
+        return ("edge", *ends, value.name, value.rank)
     return (type(value).__name__, value)
