@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index_semxpath.cli.output import config_of, opened, print_json, style
 from llama_index_semxpath.display.text import tree_lines
-from llama_index_semxpath.errors import SourceError, StoreError
+from llama_index_semxpath.errors import SourceError
 
 if TYPE_CHECKING:
     from llama_index_semxpath.index.folder import IndexReport
@@ -70,12 +70,9 @@ def index(args: argparse.Namespace) -> int:
 def remove(args: argparse.Namespace) -> int:
     """Removes documents; with an unknown id among them, none is removed."""
     from llama_index_semxpath.index.base import SemXPathIndex
-    from llama_index_semxpath.index.catalog import Catalog
 
     config = config_of(args)
-    if not config.catalog.exists():
-        raise StoreError("there is no store here", where=str(config.store))
-    catalog = Catalog(config.catalog)
+    catalog = config.open_catalog()
     try:
         for document in args.documents:
             catalog.document(document)

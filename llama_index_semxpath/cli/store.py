@@ -12,10 +12,9 @@ from llama_index_semxpath.display.style import cut
 def check(args: argparse.Namespace) -> int:
     """Compares the catalog with its vectors and graph."""
     from llama_index_semxpath.index.base import SemXPathIndex
-    from llama_index_semxpath.index.catalog import Catalog
 
     config = config_of(args)
-    Catalog(config.catalog).close()
+    config.open_catalog().close()
     with SemXPathIndex(config) as store:
         report = store.check(repair=args.repair)
     shown = report.to_dict()

@@ -1,52 +1,54 @@
 """The catalog: the one authority over documents, nodes, relations and what projections must do.
 
-Everything here is plain Python and SQLite: opening a store and asking a structural question imports
-no LlamaIndex.
+Everything here is plain Python and SQL: opening a store and asking a structural question imports no
+LlamaIndex.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from llama_index_semxpath.errors import UnknownDocumentError
 from llama_index_semxpath.index.catalog_writer import CatalogWriter
 from llama_index_semxpath.index.codec import decode_attributes, printable, searchable
-from llama_index_semxpath.index.database import Database
-from llama_index_semxpath.index.keywords import match_expression, query_words
+from llama_index_semxpath.index.connection import Connection
+from llama_index_semxpath.index.database import open_database
+from llama_index_semxpath.index.keywords import query_words
 from llama_index_semxpath.index.rows import EntitySource, Source, StoredDocument
 from llama_index_semxpath.index.vector_cache import VectorCache
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.order import subtree_range
 from llama_index_semxpath.tree.table import Edge
 
-_NODE = "id, kind, doc, parent, text, attributes, order_key, level, tokens, labels"
+NODE_COLUMNS = "id, kind, doc, parent, text, attributes, order_key, level, tokens, labels"
 _DOCUMENT = (
     "id, part, version, nodes, hash, weight, "
     "source, source_size, source_mtime, source_hash, updated"
 )
 #: Ids in one ``IN`` list; SQLite's own limit on parameters is 32,766.
 _CHUNK = 900
-#: How much a word in the heading path counts beside one in the text.
-_PATH_WEIGHT = 0.4
+#: Beyond this many and this share of the store, all own texts are read in one scan.
+_SCAN, _SCAN_SHARE = 2_000, 0.2
 
 
 class Catalog:
-    """Documents and nodes in one SQLite file, for many readers beside one writer.
+    """Documents and nodes in one SQLite file or PostgreSQL schema, for many readers and one writer.
 
     A reader sees whole documents: all reads within :meth:`moment` see the same state.
 
     Args:
-        path: The database file.
+        place: The database file, or an SQLAlchemy URL (``postgresql://…``).
         create: Make it when it is not there.
+        schema: PostgreSQL schema that holds the tables.
 
     Raises:
-        StoreError: There is no store at the path, or the file is not one.
+        StoreError: There is no store, or it is none of ours, or the server does not answer.
         StoreVersionError: A newer version of the package wrote it.
 
     Example:
@@ -60,10 +62,16 @@ class Catalog:
         >>> catalog.close(); folder.cleanup()
     """
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        self.path = path
-        self.database = Database(path, create=create)
+    def __init__(
+        self, place: Path | str, *, create: bool = False, schema: str = "semxpath"
+    ) -> None:
+        self.database = open_database(place, create=create, schema=schema)
         self.vectors = VectorCache(self.database)
+
+    @property
+    def place(self) -> str:
+        """What messages call the catalog: its file, or its URL without the password."""
+        return self.database.place
 
     @contextmanager
     def moment(self) -> Iterator[None]:
@@ -75,7 +83,7 @@ class Catalog:
     def write(self) -> Iterator[CatalogWriter]:
         """A transaction: everything written within takes effect at its end, or nothing does."""
         with self.database.write() as connection:
-            yield CatalogWriter(connection)
+            yield CatalogWriter(connection, self.database.words)
 
     def close(self) -> None:
         """Closes the database."""
@@ -145,8 +153,8 @@ class Catalog:
         """Nodes by id, with spans and pages; unknown ids are left out."""
         found: dict[str, TreeNode] = {}
         with self.database.read() as connection:
-            for rows in self._select(f"SELECT {_NODE} FROM nodes WHERE id IN", ids):
-                found.update((row[0], _node(row)) for row in rows)
+            for rows in self._select(f"SELECT {NODE_COLUMNS} FROM nodes WHERE id IN", ids):
+                found.update((row[0], read_node(row)) for row in rows)
             self._place(connection, found.values())
         return {id_: found[id_] for id_ in ids if id_ in found}
 
@@ -160,7 +168,7 @@ class Catalog:
         Raises:
             UnknownDocumentError: The catalog does not hold the document.
         """
-        columns = _NODE if text else _NODE.replace("text", "''", 1)
+        columns = NODE_COLUMNS if text else NODE_COLUMNS.replace("text", "''", 1)
         where, bounds = "", tuple[str, ...]()
         with self.database.read() as connection:
             if doc is not None:
@@ -170,11 +178,11 @@ class Catalog:
                 )
             sql = f"SELECT {columns} FROM nodes {where} ORDER BY order_key"
             layout: Iterator[int] = iter(())
-            for row in connection.execute(sql, bounds):
-                node = _node(row)
+            for row in self.database.stream(sql, bounds):
+                node = read_node(row)
                 if node.parent is None:
                     layout = iter(self._layout(connection, node.doc))
-                _set_place(node, next(layout), next(layout), next(layout))
+                _set_place(node, next(layout, -1), next(layout, -1), next(layout, -1))
                 yield node
 
     def subtree(self, id_: str) -> list[TreeNode]:
@@ -185,13 +193,16 @@ class Catalog:
             ).fetchone()
             if row is None:
                 return []
-            sql = f"SELECT {_NODE} FROM nodes WHERE order_key >= ? AND order_key < ? ORDER BY 7"
-            nodes = [_node(found) for found in connection.execute(sql, subtree_range(row[0]))]
+            sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE order_key >= ? AND order_key < ? ORDER BY 7"
+            nodes = [read_node(found) for found in connection.execute(sql, subtree_range(row[0]))]
             self._place(connection, nodes)
         return nodes
 
     def texts(self, ids: Sequence[str]) -> list[str]:
         """Own texts of nodes, in the order of ``ids``; ``""`` for unknown ones."""
+        if len(ids) > _SCAN and len(ids) > _SCAN_SHARE * self.count_nodes():
+            every = self.all_texts()
+            return [every.get(id_, "") for id_ in ids]
         found: dict[str, str] = {}
         for rows in self._select("SELECT id, text FROM nodes WHERE id IN", ids):
             found.update(rows)
@@ -199,8 +210,13 @@ class Catalog:
 
     def all_texts(self) -> dict[str, str]:
         """Own texts of all nodes that have one, by id."""
+        return dict(self.database.stream("SELECT id, text FROM nodes WHERE text <> ''"))
+
+    def placed_since(self, version: int) -> list[str]:
+        """Documents with spans or pages that were written after a version of the store."""
+        sql = "SELECT id FROM documents WHERE version > ? AND length(layout) > 0"
         with self.database.read() as connection:
-            return dict(connection.execute("SELECT id, text FROM nodes WHERE text <> ''"))
+            return [row[0] for row in connection.execute(sql, (version,))]
 
     def own_labels(self) -> bool:
         """Whether any node of the store carries an access label."""
@@ -257,23 +273,17 @@ class Catalog:
             ids: Only these nodes.
 
         Returns:
-            Ids with scores > 0 (BM25 as SQLite's FTS5 computes it, sign turned).
+            Ids with scores > 0 (BM25, see ``words``).
         """
         words = query_words(text)
         if not words or limit == 0:
             return []
-        sql = (
-            f"SELECT n.id, -bm25(words, {_PATH_WEIGHT}, 1.0) AS score FROM words "
-            "JOIN nodes n ON n.pk = words.rowid WHERE words MATCH ? "
-            "ORDER BY score DESC, n.order_key"
-        )
         with self.database.read() as connection:
-            rows = connection.execute(sql, (match_expression(words),))
+            hits = self.database.words.search(connection, words)
             if ids is not None:
                 wanted = frozenset(ids)
-                hits = [(id_, score) for id_, score in rows if id_ in wanted]
-                return hits[:limit]
-            return rows.fetchall() if limit is None else rows.fetchmany(limit)
+                hits = (hit for hit in hits if hit[0] in wanted)
+            return [(id_, score) for id_, score in islice(hits, limit)]
 
     def _select(self, sql: str, values: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         with self.database.read() as connection:
@@ -282,17 +292,21 @@ class Catalog:
                 marks = ", ".join("?" * len(chunk))
                 yield connection.execute(f"{sql} ({marks})", chunk).fetchall()
 
-    def _layout(self, connection: sqlite3.Connection, doc: str) -> array[int]:
+    def _layout(self, connection: Connection, doc: str) -> array[int]:
         row = connection.execute("SELECT layout FROM documents WHERE id = ?", (doc,)).fetchone()
         layout = array("i")
         layout.frombytes(row[0])
         return layout
 
-    def _place(self, connection: sqlite3.Connection, nodes: Iterable[TreeNode]) -> None:
+    def _place(self, connection: Connection, nodes: Iterable[TreeNode]) -> None:
         """Sets spans and pages, which the layout of the document holds by rank."""
         layouts: dict[str, tuple[Mapping[str, int], array[int]]] = {}
         for node in nodes:
             if node.doc not in layouts:
+                layout = self._layout(connection, node.doc)
+                if not layout:
+                    layouts[node.doc] = ({}, layout)
+                    continue
                 ranks = connection.execute(
                     "SELECT id FROM nodes WHERE order_key >= ? AND order_key < ? "
                     "ORDER BY order_key",
@@ -300,9 +314,11 @@ class Catalog:
                 )
                 layouts[node.doc] = (
                     {row[0]: rank for rank, row in enumerate(ranks)},
-                    self._layout(connection, node.doc),
+                    layout,
                 )
             ranks_of, layout = layouts[node.doc]
+            if not layout:
+                continue
             at = 3 * ranks_of[node.id]
             _set_place(node, layout[at], layout[at + 1], layout[at + 2])
 
@@ -314,7 +330,8 @@ def _set_place(node: TreeNode, start: int, end: int, page: int) -> None:
         node.page = page
 
 
-def _node(row: Sequence[Any]) -> TreeNode:
+def read_node(row: Sequence[Any]) -> TreeNode:
+    """A node from a row of ``NODE_COLUMNS``, without span and page."""
     id_, kind, doc, parent, text, attributes, order, level, tokens, labels = row
     return TreeNode(
         id_,

@@ -19,10 +19,18 @@ from llama_index_semxpath.index.codec import (
     printable,
     searchable,
 )
+from llama_index_semxpath.index.connection import ConflictError, Connection
 from llama_index_semxpath.index.diff import Changes, assign_keys, compare
+from llama_index_semxpath.index.history_rows import (
+    KEEP_ROW,
+    Signature,
+    keep_rows,
+    write_revision,
+)
 from llama_index_semxpath.index.keywords import segment
 from llama_index_semxpath.index.prepare import prepare_nodes
 from llama_index_semxpath.index.rows import EntitySource, PreparedNode, Source, StoredNode
+from llama_index_semxpath.index.words import Words
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.order import component, component_between, subtree_range
 from llama_index_semxpath.tree.table import Edge
@@ -31,7 +39,7 @@ from llama_index_semxpath.tree.table import Edge
 TARGETS = ("vectors", "graph")
 _INSERT = (
     "INSERT INTO nodes (pk, id, doc, parent, kind, order_key, level, text, attributes, tokens, "
-    "labels, access, hash, vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "labels, access, hash, vector, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -55,11 +63,23 @@ class CatalogWriter:
 
     Args:
         connection: The writer's connection, in a transaction.
+        words: The keyword index.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection, words: Words) -> None:
         self._connection = connection
+        self._words = words
         self._version: int | None = None
+        self._signature = Signature()
+
+    @property
+    def connection(self) -> Connection:
+        """The writer's connection, for those who write rows with it in the same transaction."""
+        return self._connection
+
+    def sign(self, signature: Signature) -> None:
+        """Says who writes and why; to be called before anything is written."""
+        self._signature = signature
 
     @property
     def changed(self) -> bool:
@@ -98,10 +118,10 @@ class CatalogWriter:
         new_layout = _layout(tree)
         if changes or not known or new_layout != layout:
             hash_ = digest(*(f"{item.hash.hex()}{item.node.order}" for item in prepared))
-            self._apply(changes, stored, dict(zip((n.id for n in tree), access, strict=True)))
+            self.apply(changes, stored, dict(zip((n.id for n in tree), access, strict=True)))
             new_weight = weight_of(tree[0])
-            self._put_head(doc, part, len(tree), hash_, new_layout, new_weight)
-            self._announce(doc, changes, whole=not known or weight != new_weight)
+            self.put_head(doc, part, len(tree), hash_, new_layout, new_weight)
+            self.announce_changes(doc, changes, whole=not known or weight != new_weight)
         self._put_source(doc, source)
         return Written(len(changes.added), len(changes.changed), len(changes.removed))
 
@@ -126,11 +146,12 @@ class CatalogWriter:
         self._connection.execute(
             f"DELETE FROM words WHERE rowid IN (SELECT pk FROM nodes WHERE {inside})", bounds
         )
+        keep_rows(self._connection, self.touch(), inside, bounds)
         self._connection.execute(f"DELETE FROM nodes WHERE {inside}", bounds)
         self._connection.execute("DELETE FROM documents WHERE id = ?", (doc,))
         for target in TARGETS:
             self._outbox(target, "removed", doc, ids)
-        self._touch()
+        self.touch()
         return True
 
     def replace_relations(self, doc: str, edges: Iterable[Edge]) -> bool:
@@ -163,7 +184,7 @@ class CatalogWriter:
             sorted(new),
         )
         self._outbox("graph", "relations", doc, None)
-        self._touch()
+        self.set_meta("relations", str(self.touch()))
         return True
 
     def replace_entities(self, doc: str, entities: Iterable[EntitySource]) -> bool:
@@ -192,7 +213,7 @@ class CatalogWriter:
             [new[id_] for id_ in dirty if id_ in new],
         )
         self._outbox("graph", "entities", doc, dirty)
-        self._touch()
+        self.set_meta("relations", str(self.touch()))
         return True
 
     def set_meta(self, key: str, value: str) -> None:
@@ -243,21 +264,32 @@ class CatalogWriter:
         codes: dict[frozenset[str] | None, int] = {None: 0}
         for set_ in dict.fromkeys(labels):
             if set_ is not None:
-                codes[set_] = self._label_code(json.dumps(sorted(set_), ensure_ascii=False))
+                codes[set_] = self.label_code(json.dumps(sorted(set_), ensure_ascii=False))
         return [codes[set_] for set_ in labels]
 
-    def _label_code(self, text: str) -> int:
+    def label_code(self, text: str) -> int:
+        """Code of a label set, given as a sorted JSON list."""
         self._connection.execute(
             "INSERT INTO label_sets (labels) VALUES (?) ON CONFLICT DO NOTHING", (text,)
         )
         row = self._connection.execute("SELECT code FROM label_sets WHERE labels = ?", (text,))
         return int(row.fetchone()[0])
 
-    def _apply(
+    def apply(
         self, changes: Changes, stored: Mapping[str, StoredNode], access: Mapping[str, int]
     ) -> None:
+        """Writes the rows of changed nodes, and keeps those that they replace.
+
+        Args:
+            changes: What to write; order keys are assigned.
+            stored: The stored rows of nodes that change, by id.
+            access: Code of the labels in force, by id of the nodes that are written.
+        """
         execute, many = self._connection.execute, self._connection.executemany
+        version = self.touch()
         gone = [(old.pk,) for old in changes.removed]
+        before = [*gone, *((stored[p.node.id].pk,) for p in changes.changed)]
+        many(f"{KEEP_ROW} pk = ? AND since < ?", [(version, pk, version) for (pk,) in before])
         many("DELETE FROM words WHERE rowid = ?", gone)
         many("DELETE FROM nodes WHERE pk = ?", gone)
         if changes.changed:
@@ -266,9 +298,9 @@ class CatalogWriter:
             many("UPDATE nodes SET order_key = ? WHERE pk = ?", [(f"#{pk}", pk) for pk, _ in rows])
             many(
                 "UPDATE nodes SET parent = ?, kind = ?, order_key = ?, level = ?, text = ?, "
-                "attributes = ?, tokens = ?, labels = ?, access = ?, hash = ?, vector = ? "
-                "WHERE pk = ?",
-                [_update_row(p, access[p.node.id], pk) for pk, p in rows],
+                "attributes = ?, tokens = ?, labels = ?, access = ?, hash = ?, vector = ?, "
+                "doc = ?, since = ? WHERE pk = ?",
+                [_update_row(p, access[p.node.id], pk, version) for pk, p in rows],
             )
             rewritten = [(pk, p) for pk, p in rows if stored[p.node.id].hash != p.hash]
             many("DELETE FROM words WHERE rowid = ?", [(pk,) for pk, _ in rewritten])
@@ -277,8 +309,8 @@ class CatalogWriter:
             first = execute("SELECT coalesce(max(pk), 0) + 1 FROM nodes").fetchone()[0]
             added = list(enumerate(changes.added, first))
             try:
-                many(_INSERT, [_insert_row(pk, p, access[p.node.id]) for pk, p in added])
-            except sqlite3.IntegrityError:
+                many(_INSERT, [_insert_row(pk, p, access[p.node.id], version) for pk, p in added])
+            except (sqlite3.IntegrityError, ConflictError):
                 raise StoreError(
                     "a node id belongs to another document already",
                     where=printable(self._taken(changes.added)),
@@ -287,8 +319,8 @@ class CatalogWriter:
             self._put_words(added)
 
     def _put_words(self, rows: Iterable[tuple[int, PreparedNode]]) -> None:
-        self._connection.executemany(
-            "INSERT INTO words (rowid, path, body) VALUES (?, ?, ?)",
+        self._words.put(
+            self._connection,
             [(pk, segment(p.path), segment(p.node.text)) for pk, p in rows if p.node.text],
         )
 
@@ -301,16 +333,17 @@ class CatalogWriter:
                 return f"{prepared.node.id} of {row[0]}"
         return "?"
 
-    def _put_head(
+    def put_head(
         self, doc: str, part: str, nodes: int, hash_: bytes, layout: bytes, weight: float
     ) -> None:
+        """Writes the row of a document."""
         now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         self._connection.execute(
             "INSERT INTO documents (id, part, version, nodes, hash, layout, weight, updated) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
             "version = excluded.version, nodes = excluded.nodes, hash = excluded.hash, "
             "layout = excluded.layout, weight = excluded.weight, updated = excluded.updated",
-            (doc, part, self._touch(), nodes, hash_, layout, weight, now),
+            (doc, part, self.touch(), nodes, hash_, layout, weight, now),
         )
 
     def _put_source(self, doc: str, source: Source | None) -> None:
@@ -321,7 +354,8 @@ class CatalogWriter:
                 (source.path, source.size, source.mtime, source.hash, doc),
             )
 
-    def _announce(self, doc: str, changes: Changes, *, whole: bool) -> None:
+    def announce_changes(self, doc: str, changes: Changes, *, whole: bool) -> None:
+        """Tells the projections what of a document changed; ``whole``: that all of it did."""
         gone = [old.id for old in changes.removed]
         if whole:
             for target in TARGETS:
@@ -342,7 +376,8 @@ class CatalogWriter:
             (target, what, doc, None if ids is None else json.dumps(ids, ensure_ascii=False)),
         )
 
-    def _touch(self) -> int:
+    def touch(self) -> int:
+        """Number of this write, which is a revision of the store."""
         if self._version is None:
             sql = "SELECT value FROM meta WHERE key = 'version'"
             row = self._connection.execute(sql).fetchone()
@@ -350,6 +385,7 @@ class CatalogWriter:
             if row is None:
                 self.set_meta("identity", uuid4().hex)
             self.set_meta("version", str(self._version))
+            write_revision(self._connection, self._version, self._signature)
         return self._version
 
 
@@ -366,19 +402,19 @@ def weight_of(root: TreeNode) -> float:
     return 1.0
 
 
-def _insert_row(pk: int, item: PreparedNode, access: int) -> tuple[object, ...]:
+def _insert_row(pk: int, item: PreparedNode, access: int, since: int) -> tuple[object, ...]:
     node = item.node
     return (
         pk, node.id, node.doc, node.parent, node.kind, node.order, node.level, node.text,
-        item.attributes, node.tokens, _labels(node), access, item.hash, item.vector,
+        item.attributes, node.tokens, _labels(node), access, item.hash, item.vector, since,
     )  # fmt: skip
 
 
-def _update_row(item: PreparedNode, access: int, pk: int) -> tuple[object, ...]:
+def _update_row(item: PreparedNode, access: int, pk: int, since: int) -> tuple[object, ...]:
     node = item.node
     return (
         node.parent, node.kind, node.order, node.level, node.text, item.attributes, node.tokens,
-        _labels(node), access, item.hash, item.vector, pk,
+        _labels(node), access, item.hash, item.vector, node.doc, since, pk,
     )  # fmt: skip
 
 
@@ -386,7 +422,10 @@ def _labels(node: TreeNode) -> str | None:
     return None if node.labels is None else json.dumps(sorted(node.labels), ensure_ascii=False)
 
 
-def _layout(nodes: Iterable[TreeNode]) -> bytes:
+def _layout(nodes: Sequence[TreeNode]) -> bytes:
+    """Spans and pages in document order; nothing for a document without any."""
+    if all(node.span is None and node.page is None for node in nodes):
+        return b""
     values = array("i")
     for node in nodes:
         start, end = node.span or (-1, -1)

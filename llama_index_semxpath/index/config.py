@@ -5,18 +5,29 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llama_index_semxpath.errors import StoreError
 from llama_index_semxpath.index.access import DefaultAccess
+
+if TYPE_CHECKING:
+    from llama_index_semxpath.index.catalog import Catalog
 
 _CATALOG = "catalog.db"
 _VECTORS = "milvus.db"
 _GRAPH = "graph.lbug"
 _COLUMNS = "columns.bin"
 _LOCK = "writer.lock"
+_NUMBERS: dict[str, Any] = {"patience": (int, float), "exact_limit": int}
 _TABLES = {
-    "vectors": {"uri": "milvus_uri", "token": "milvus_token", "collection": "collection"},
+    "catalog": {"url": "catalog_url", "schema": "catalog_schema"},
+    "vectors": {
+        "store": "vectors",
+        "uri": "milvus_uri",
+        "token": "milvus_token",
+        "collection": "collection",
+        "exact_limit": "exact_limit",
+    },
     "graph": {"store": "graph"},
 }
 
@@ -27,6 +38,11 @@ class StoreConfig:
 
     Args:
         store: The directory that holds it.
+        catalog_url: SQLAlchemy URL of a PostgreSQL database (``postgresql://user@host/name``) that
+            holds the catalog; ``""`` keeps it in the directory, in SQLite.
+        catalog_schema: Schema of the catalog's tables in that database.
+        vectors: ``milvus``, or ``catalog`` for one database that holds everything: vectors are
+            searched in SQL, by sqlite-vec or pgvector.
         milvus_uri: A Milvus server (``http://host:19530``); ``None`` embeds Milvus Lite in the
             directory; ``""`` keeps vectors in the catalog only.
         milvus_token: Token of that server.
@@ -35,6 +51,7 @@ class StoreConfig:
         default_access: Whether nodes without labels are readable while others carry some:
             ``deny`` or ``allow``.
         patience: Seconds that a writer waits for another one, and for a server, > 0.
+        exact_limit: Most nodes that a query grades one by one; above, a Milvus server searches.
 
     Example:
         >>> StoreConfig(Path("s")).catalog.name
@@ -42,15 +59,21 @@ class StoreConfig:
     """
 
     store: Path
+    catalog_url: str = ""
+    catalog_schema: str = "semxpath"
+    vectors: str = "milvus"
     milvus_uri: str | None = None
     milvus_token: str = ""
     collection: str = "semxpath"
     graph: str = "ladybug"
     default_access: DefaultAccess = "deny"
     patience: float = 30.0
+    exact_limit: int = 50_000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "store", Path(self.store))
+        if self.vectors not in ("milvus", "catalog"):
+            raise StoreError(f"unknown vector store '{self.vectors}'", hint="use milvus or catalog")
         if self.graph not in ("ladybug", "memory", "none"):
             raise StoreError(
                 f"unknown graph store '{self.graph}'", hint="use ladybug, memory or none"
@@ -59,6 +82,21 @@ class StoreConfig:
             raise StoreError(
                 f"unknown default access '{self.default_access}'", hint="use deny or allow"
             )
+
+    def open_catalog(self, *, create: bool = False) -> Catalog:
+        """Opens the store's catalog.
+
+        Args:
+            create: Make it when it is not there.
+
+        Raises:
+            StoreError: There is no store, or it is none of ours, or the server does not answer.
+            StoreVersionError: A newer version of the package wrote it.
+        """
+        from llama_index_semxpath.index.catalog import Catalog
+
+        place = self.catalog_url or self.catalog
+        return Catalog(place, create=create, schema=self.catalog_schema)
 
     @property
     def catalog(self) -> Path:
@@ -83,6 +121,8 @@ class StoreConfig:
     @property
     def vectors_uri(self) -> str:
         """What Milvus is asked to open; ``""`` for no Milvus at all."""
+        if self.vectors == "catalog":
+            return ""
         return str(self.store / _VECTORS) if self.milvus_uri is None else self.milvus_uri
 
     @property
@@ -114,8 +154,9 @@ class StoreConfig:
     def from_file(cls, path: Path | str) -> StoreConfig:
         """Reads a TOML file.
 
-        The file holds ``store``, ``default_access`` and ``patience`` at the top, ``uri``, ``token``
-        and ``collection`` in ``[vectors]``, and ``store`` in ``[graph]``. A relative ``store`` is
+        The file holds ``store``, ``default_access`` and ``patience`` at the top, ``url`` and
+        ``schema`` in ``[catalog]``, ``store``, ``uri``, ``token``, ``collection`` and
+        ``exact_limit`` in ``[vectors]``, and ``store`` in ``[graph]``. A relative ``store`` is
         relative to the file.
 
         Raises:
@@ -148,8 +189,8 @@ def _flatten(data: dict[str, Any], path: Path) -> dict[str, Any]:
         else:
             raise StoreError(f"unknown key '{key}'", where=str(path))
     for key, value in values.items():
-        wanted = (int, float) if key == "patience" else str
+        wanted = _NUMBERS.get(key, str)
         if not isinstance(value, wanted) or isinstance(value, bool):
-            kind = "number" if key == "patience" else "string"
+            kind = "number" if key in _NUMBERS else "string"
             raise StoreError(f"'{key}' must be a {kind}", where=str(path))
     return values

@@ -5,6 +5,9 @@ The SQL keeps to what SQLite and PostgreSQL share, apart from the keyword index.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+
 #: Marks the database as ours (``PRAGMA application_id``): "SXPC" in ASCII.
 APPLICATION_ID = 0x53585043
 
@@ -121,5 +124,73 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_TABLES,)
+_HISTORY = """
+-- `since` is the revision that made the row what it is.
+ALTER TABLE nodes ADD COLUMN since INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX nodes_since ON nodes (since);
+CREATE INDEX documents_version ON documents (version);
+
+-- One row a write, numbered as the store's version; times never run backward.
+CREATE TABLE revisions (
+    seq INTEGER PRIMARY KEY NOT NULL,
+    time TEXT NOT NULL,
+    author TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    what TEXT NOT NULL
+) STRICT;
+CREATE INDEX revisions_time ON revisions (time);
+
+-- Rows as they were from one revision until another, which changed or removed them.
+CREATE TABLE node_history (
+    pk INTEGER PRIMARY KEY NOT NULL,
+    id TEXT NOT NULL,
+    doc TEXT NOT NULL,
+    parent TEXT,
+    kind TEXT NOT NULL,
+    order_key TEXT NOT NULL,
+    level INTEGER,
+    text TEXT NOT NULL,
+    attributes TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    labels TEXT,
+    access INTEGER NOT NULL,
+    vector BLOB,
+    from_revision INTEGER NOT NULL,
+    to_revision INTEGER NOT NULL
+) STRICT;
+CREATE INDEX node_history_id ON node_history (id, to_revision);
+CREATE INDEX node_history_end ON node_history (to_revision);
+-- States before this revision cannot be read: they were purged, or never kept.
+INSERT INTO meta (key, value) SELECT 'history_from', value FROM meta WHERE key = 'version';
+"""
+
+_FACTS = """
+-- Relations that texts suggest: `target` is a node or entity, '' where only a name is known.
+CREATE TABLE facts (
+    pk INTEGER PRIMARY KEY NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    doc TEXT NOT NULL,
+    source TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    target TEXT NOT NULL,
+    name TEXT NOT NULL,
+    rule INTEGER NOT NULL,
+    confidence REAL NOT NULL,
+    status TEXT NOT NULL,
+    decided TEXT
+) STRICT;
+CREATE INDEX facts_doc ON facts (doc);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_TABLES, _HISTORY, _FACTS)
 FORMAT = len(MIGRATIONS)
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of a migration, one by one."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -60,8 +60,9 @@ class ProjectedNodes:
             f"FROM {_TABLES} {where} ORDER BY n.order_key"
         )
         last: dict[str | None, str] = {}
-        with self._catalog.database.read() as connection:
-            for id_, doc, parent, order, hash_, vector, labels, weight in connection.execute(sql):
+        stream = self._catalog.database.stream
+        with self._catalog.moment():
+            for id_, doc, parent, order, hash_, vector, labels, weight in stream(sql):
                 if parent is None:
                     last.clear()
                 previous = last.get(parent)
@@ -89,8 +90,7 @@ class ProjectedNodes:
                 f"JOIN vectors v ON v.model = ? AND v.hash = n.vector WHERE {where}"
             )
             parameters = [self._model, *values]
-        with self._catalog.database.read() as connection:
-            yield from connection.execute(f"{sql} ORDER BY n.order_key", parameters)
+        yield from self._catalog.database.stream(f"{sql} ORDER BY n.order_key", parameters)
 
     def _node(self, row: tuple[Any, ...], previous: str | None) -> ProjectedNode:
         id_, doc, parent, order, hash_, vector, labels, weight = row[:8]

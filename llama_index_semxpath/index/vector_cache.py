@@ -87,18 +87,31 @@ class VectorCache:
         )
         ids: list[str] = []
         data = bytearray()
-        with self._database.read() as connection:
-            for id_, vector in connection.execute(sql, (model,)):
-                ids.append(id_)
-                data += vector
+        for id_, vector in self._database.stream(sql, (model,)):
+            ids.append(id_)
+            data += vector
         matrix = np.frombuffer(data, np.float32)
         if matrix.size != len(ids) * dimension:
             raise EmbeddingMismatchError(
                 f"stored vectors do not have {dimension} dimensions",
-                where=str(self._database.path),
+                where=self._database.place,
                 hint="run check(repair=True)",
             )
         return ids, matrix.reshape(len(ids), dimension)
+
+    def of_nodes(self, model: int, ids: Sequence[str]) -> dict[str, bytes]:
+        """Float32 bytes by node id, for those of the nodes that have a vector."""
+        found: dict[str, bytes] = {}
+        with self._database.read() as connection:
+            for start in range(0, len(ids), _CHUNK):
+                chunk = ids[start : start + _CHUNK]
+                marks = ", ".join("?" * len(chunk))
+                sql = (
+                    "SELECT n.id, v.vector FROM nodes n JOIN vectors v "
+                    f"ON v.model = ? AND v.hash = n.vector WHERE n.id IN ({marks})"
+                )
+                found.update(connection.execute(sql, (model, *chunk)))
+        return found
 
     def _rows(
         self, model: int, hashes: Sequence[bytes], columns: str

@@ -14,8 +14,9 @@ from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.catalog_writer import CatalogWriter, Written
 from llama_index_semxpath.index.codec import digest, printable
 from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.database import Turn
 from llama_index_semxpath.index.embedding import Vector, unit
-from llama_index_semxpath.index.lock import WriterLock
+from llama_index_semxpath.index.facts import relate
 from llama_index_semxpath.index.outbox import drain, pending
 from llama_index_semxpath.index.prepare import prepare_nodes
 from llama_index_semxpath.index.projected import ProjectedNodes
@@ -97,10 +98,10 @@ class Writer:
     embeddings: Embeddings
     open_projections: Callable[[], Sequence[Projection]]
     close_projections: Callable[[], None]
-    lock: WriterLock = field(init=False)
+    lock: Turn = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lock = WriterLock(self.config.lock, self.config.patience)
+        self.lock = self.catalog.database.turn(self.config.lock, self.config.patience)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -148,9 +149,9 @@ class Writer:
             return sum(writer.delete_document(doc) for doc in documents)
 
     def relate(self, doc: str, edges: Iterable[Edge]) -> None:
-        """Replaces the relations that a document says."""
+        """Replaces the relations that a document says; those of accepted facts stay."""
         with self.turn(), self.transaction() as writer:
-            writer.replace_relations(doc, edges)
+            relate(writer, doc, edges)
 
     def project(self, tell: Progress | None = None) -> int:
         """Brings the projections up to the catalog; returns the count of nodes written."""

@@ -1,4 +1,4 @@
-"""Fixtures of this room: a Milvus server that the tests start and stop."""
+"""Fixtures of this room: servers that the tests start and stop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import tempfile
 
 import pytest
+from postgres_server import PostgresServer, bundled_binaries, debian_binaries
 
 _NAMES = itertools.count()
 
@@ -29,3 +30,25 @@ def milvus_server():
 def collection():
     """A name that no other test uses."""
     return f"test_{next(_NAMES)}"
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL server: Debian's, else the one that comes as a package."""
+    yield from _postgres(debian_binaries() or bundled_binaries())
+
+
+@pytest.fixture(scope="session")
+def pgvector_server():
+    """A PostgreSQL server with the extension pgvector, which comes as a package."""
+    pytest.importorskip("sqlalchemy")
+    yield from _postgres(bundled_binaries())
+
+
+def _postgres(binaries):
+    pytest.importorskip("psycopg")
+    if binaries is None:
+        pytest.skip("no PostgreSQL server is installed")
+    server = PostgresServer(binaries)
+    yield server
+    server.remove()

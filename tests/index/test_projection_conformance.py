@@ -20,6 +20,14 @@ class TestCatalog(CatalogConformance):
         made.close()
 
 
+class TestPostgresCatalog(CatalogConformance):
+    @pytest.fixture
+    def catalog(self, postgres_server):
+        made = Catalog(postgres_server.url, create=True, schema=postgres_server.schema())
+        yield made
+        made.close()
+
+
 class TestMemoryGraph(ProjectionConformance):
     @pytest.fixture
     def projection(self):
