@@ -12,6 +12,7 @@ from typing import Any
 
 from llama_index_semxpath.index.match import Match
 from llama_index_semxpath.query_engine.answer import Passage
+from llama_index_semxpath.query_engine.relations import split_relations
 from llama_index_semxpath.retrievers.evidence import Evidence, Principal
 from llama_index_semxpath.retrievers.packs import count_tokens
 from llama_index_semxpath.retrievers.readers import Library
@@ -101,6 +102,8 @@ class ContextBuilder:
         for one in evidence:
             for match, passage in self._complete(one, principal, left):
                 place = f"{match.id}#{one.start if match.id == one.match.id else 0}"
+                if passage.kind == "Relation":
+                    place += passage.kind
                 key = (match.document, match.path)
                 cost = count_tokens(passage.text)
                 head = 0 if key in groups else count_tokens(" ".join(match.path))
@@ -125,6 +128,8 @@ class ContextBuilder:
     ) -> list[tuple[Match, Passage]]:
         """The evidence with what it needs to be understood."""
         match = one.match
+        if "graph" in one.why and one.end is None:
+            return self._related(one)
         if one.end is not None or match.kind not in _HOLDERS:
             return [(match, self._passage(one, match, one.text, principal))]
         inside = self._library.source.subtree(match.id, principal)
@@ -143,6 +148,17 @@ class ContextBuilder:
                 break
             parts.append((node, passage))
         return parts or [(match, self._passage(one, match, match.text, principal))]
+
+    def _related(self, one: Evidence) -> list[tuple[Match, Passage]]:
+        """Relations apart from the text of the node that they lead to."""
+        facts, text = split_relations(one.text)
+        node = one.match
+        parts = [("Relation", "\n".join(facts)), (node.kind, text)]
+        return [
+            (node, Passage(0, said, kind, node.path, one.score, exact=one.exact))
+            for kind, said in parts
+            if said
+        ]
 
     def _passage(self, one: Evidence, node: Match, text: str, principal: Principal) -> Passage:
         columns: tuple[str, ...] = ()

@@ -29,10 +29,13 @@ class Answer:
         results: Nodes found, best first.
         citations: One for each number in the text.
         found: Whether the documents hold an answer.
-        confidence: Share of the question that the answer covers, in [0, 1].
+        confidence: How far the answer can be trusted, in [0, 1].
         notes: What was decided on the way.
         sources: What the answer could draw on.
         evidence: What the results come from, excerpts included.
+        confidence_reasons: What the confidence rests on.
+        unsupported: Statements of a model that no source supports.
+        usage: Calls, tokens and seconds of the model; empty without one.
     """
 
     question: str
@@ -46,6 +49,9 @@ class Answer:
     notes: list[str] = field(default_factory=list)
     sources: list[ContextSource] = field(default_factory=list)
     evidence: Sequence[Evidence] = ()
+    confidence_reasons: list[str] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
+    usage: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON values, as ``semxpath ask --json`` prints it."""
@@ -56,6 +62,9 @@ class Answer:
             "query": self.query,
             "found": self.found,
             "confidence": self.confidence,
+            "confidence_reasons": list(self.confidence_reasons),
+            "unsupported": list(self.unsupported),
+            "usage": dict(self.usage),
             "results": [match.to_dict() for match in self.results],
             "citations": json_value(self.citations),
             "notes": list(self.notes),
@@ -138,13 +147,27 @@ def extractive(prepared: Prepared) -> Answer:
     """The extractive answer to a prepared question."""
     outcome = prepared.outcome
     if prepared.value is not None:
-        text = value_text(prepared.value)
-        return finish(prepared, Extract(text, {}, True, 1.0))
+        answer = finish(prepared, Extract(value_text(prepared.value), {}, True, 1.0))
+        answer.confidence_reasons = ["the value is computed by the query"]
+        return answer
     passages = [passage for source in prepared.sources for passage in source.passages]
     if not passages:
-        return finish(prepared, Extract(not_found(outcome.question), found=False))
+        answer = finish(prepared, Extract(not_found(outcome.question), found=False))
+        answer.confidence_reasons = ["no passage was found"]
+        return answer
     limit = 8 if outcome.intent.kind in ("procedure", "summary", "comparison") else 4
-    return finish(prepared, extract_answer(outcome.question, passages, limit=limit))
+    answer = finish(prepared, extract_answer(outcome.question, passages, limit=limit))
+    answer.confidence_reasons = [_ground(answer, any(one.exact for one in passages))]
+    return answer
+
+
+def _ground(answer: Answer, exact: bool) -> str:
+    share = f"{answer.confidence:.0%} of what the question names"
+    if not answer.found:
+        return f"the best passage holds only {share}"
+    if exact:
+        return "the question names this place"
+    return f"the quoted places hold {share}"
 
 
 def value_text(value: Any) -> str:
