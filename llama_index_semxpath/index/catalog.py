@@ -193,7 +193,8 @@ class Catalog:
             ).fetchone()
             if row is None:
                 return []
-            sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE order_key >= ? AND order_key < ? ORDER BY 7"
+            inside = "order_key >= ? AND order_key < ? ORDER BY order_key"
+            sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE {inside}"
             nodes = [read_node(found) for found in connection.execute(sql, subtree_range(row[0]))]
             self._place(connection, nodes)
         return nodes

@@ -7,7 +7,8 @@ import json
 import mmap
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,22 +16,20 @@ import numpy as np
 from llama_index_semxpath.errors import SemXPathError
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import query_attributes
+from llama_index_semxpath.index.history import History
 from llama_index_semxpath.index.merged import merged_entities
 from llama_index_semxpath.tree.columns import Rows
 from llama_index_semxpath.tree.edges import EdgeTable
 from llama_index_semxpath.tree.node import TreeNode
-from llama_index_semxpath.tree.table import TreeTable
+from llama_index_semxpath.tree.patch import Patch, patch_table
+from llama_index_semxpath.tree.table import TextSource, TreeTable
 
 #: Below this many nodes a table is built as fast as a snapshot is read.
 _SNAPSHOT_NODES = 2_000
-#: Beyond this many, all own texts are read in one scan rather than by id.
-_SCAN_SHARE = 0.2
 _MAGIC = b"SXPcols1"
-#: Versions of documents, by id: tells which of them changed.
-Versions = dict[str, int]
 
 
-def load_table(catalog: Catalog, snapshot: Path | None) -> tuple[TreeTable, Versions]:
+def load_table(catalog: Catalog, snapshot: Path | None) -> TreeTable:
     """The table of the whole store, from its snapshot and what changed since.
 
     Must be called within ``catalog.moment()``.
@@ -39,40 +38,93 @@ def load_table(catalog: Catalog, snapshot: Path | None) -> tuple[TreeTable, Vers
         catalog: The catalog.
         snapshot: The snapshot file; ``None`` keeps none.
     """
-    versions = {document.id: document.version for document in catalog.documents()}
     found = None if snapshot is None else _read_snapshot(snapshot, catalog)
     if found is None:
         table = _build(catalog)
     else:
-        stored, table, old = found
+        stored, table = found
         if stored == catalog.version:
-            return table, versions
-        table = update_table(catalog, table, old, versions)
+            return table
+        table = update_table(catalog, table, stored).table
     if snapshot is not None and len(table) > _SNAPSHOT_NODES:
-        _write_snapshot(snapshot, catalog, table, versions)
-    return table, versions
+        _write_snapshot(snapshot, catalog, table)
+    return table
 
 
-def update_table(catalog: Catalog, table: TreeTable, old: Versions, new: Versions) -> TreeTable:
-    """The table with changed documents, all relations and all entities read anew."""
-    changed = [doc for doc, version in new.items() if old.get(doc) != version]
-    if len(changed) > max(8, len(new) // 4):
-        return _build(catalog)
-    gone = [doc for doc in old if new.get(doc) != old[doc]]
-    # Entities stand in no document; they are few beside the nodes and are put in afresh.
-    first = int(table.tree_starts[table.doc[table.tree_starts] < 0].min(initial=len(table)))
-    gone.extend(table.ids[first:])
-    nodes = (node for doc in changed for node in _flat(catalog.walk(doc)))
-    edges = EdgeTable.from_edges(catalog.edges())
-    updated = table.replace_documents(gone, [*nodes, *_entity_nodes(catalog)], edges)
-    updated.texts = _texts_by_id(catalog, updated)
-    return updated
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A table brought up to date.
+
+    Args:
+        table: The new table.
+        patch: How its rows came from those of the old one; ``None`` where it was built anew.
+    """
+
+    table: TreeTable
+    patch: Patch | None = None
+
+
+def update_table(catalog: Catalog, table: TreeTable, version: int) -> Update:
+    """The table as it stands now, from the table of an earlier version of the store.
+
+    Args:
+        catalog: The catalog, in the moment to bring the table to.
+        table: The table of an earlier version.
+        version: That version.
+    """
+    difference = History(catalog).since(version)
+    if difference is None or len(difference.nodes) > max(64, len(table) // 2):
+        return Update(_build(catalog))
+    nodes = {node.id: node for node in difference.nodes}
+    # Pages stand in a document's layout, and an edit may shift them in every node behind it.
+    for doc in catalog.placed_since(version):
+        nodes.update((node.id, node) for node in catalog.walk(doc, text=False))
+    gone, edges = set(difference.gone), None
+    if int(catalog.meta("relations") or 0) > version:
+        edges = EdgeTable.from_edges(catalog.edges())
+        # Entities stand in no document; they are few beside the nodes and are put in afresh.
+        first = int(table.tree_starts[table.doc[table.tree_starts] < 0].min(initial=len(table)))
+        gone.update(table.ids[first:])
+        nodes.update((node.id, node) for node in _entity_nodes(catalog))
+    return _patched(catalog.texts, table, gone, nodes.values(), edges)
+
+
+def past_table(catalog: Catalog, table: TreeTable, revision: int) -> Update:
+    """The table of a past revision, from the table of the present.
+
+    Relations and entities are those of the present, where the past holds what they join.
+
+    Args:
+        catalog: The catalog, in the moment of the table.
+        table: The table of the present.
+        revision: The revision to go back to.
+    """
+    difference = History(catalog).before(revision)
+    own = {node.id: node.text for node in difference.nodes}
+
+    def texts(ids: Sequence[str]) -> list[str]:
+        now = dict(zip(ids, catalog.texts(ids), strict=True))
+        return [own.get(id_, now[id_]) for id_ in ids]
+
+    return _patched(texts, table, difference.gone, difference.nodes, None)
+
+
+def _patched(
+    texts: Callable[[Sequence[str]], list[str]],
+    table: TreeTable,
+    gone: Collection[str],
+    nodes: Iterable[TreeNode],
+    edges: EdgeTable | None,
+) -> Update:
+    patch = patch_table(table, gone, _flat(nodes), lambda rows: [""] * len(rows), edges)
+    patch.table.texts = _texts_by_id(texts, patch.table)
+    return Update(patch.table, patch)
 
 
 def _build(catalog: Catalog) -> TreeTable:
     nodes = [*_flat(catalog.walk(text=False)), *_entity_nodes(catalog)]
     table = TreeTable.from_nodes(nodes, catalog.edges(), texts=lambda rows: [""] * len(rows))
-    table.texts = _texts_by_id(catalog, table)
+    table.texts = _texts_of(catalog, table)
     return table
 
 
@@ -90,16 +142,17 @@ def _entity_nodes(catalog: Catalog) -> Iterator[TreeNode]:
         yield TreeNode(entity.id, entity.label, "", None, entity.name, attributes, entity.order)
 
 
-def _texts_by_id(catalog: Catalog, table: TreeTable) -> Callable[[Rows], list[str]]:
-    """Reads own texts from the catalog, in the moment that the reading thread is in."""
+def _texts_of(catalog: Catalog, table: TreeTable) -> TextSource:
+    """Own texts of the present, read in the moment that the reading thread is in."""
+    return _texts_by_id(catalog.texts, table)
+
+
+def _texts_by_id(texts: Callable[[Sequence[str]], list[str]], table: TreeTable) -> TextSource:
+    """Reads own texts by id; an entity's is its name."""
 
     def read(rows: Rows) -> list[str]:
         ids = table.ids
-        wanted = [ids[row] for row in rows.tolist()]
-        if len(wanted) > max(2_000, _SCAN_SHARE * len(ids)):
-            texts = catalog.all_texts()
-            return [texts.get(id_, "") for id_ in wanted]
-        found = catalog.texts(wanted)
+        found = texts([ids[row] for row in rows.tolist()])
         for place in [place for place, text in enumerate(found) if not text]:
             row = int(rows[place])
             if table.doc[row] < 0 and row:
@@ -109,7 +162,7 @@ def _texts_by_id(catalog: Catalog, table: TreeTable) -> Callable[[Rows], list[st
     return read
 
 
-def _read_snapshot(path: Path, catalog: Catalog) -> tuple[int, TreeTable, Versions] | None:
+def _read_snapshot(path: Path, catalog: Catalog) -> tuple[int, TreeTable] | None:
     """A snapshot saves time and nothing else, so one that cannot be read is passed over."""
     try:
         with path.open("rb") as file:
@@ -126,16 +179,15 @@ def _read_snapshot(path: Path, catalog: Catalog) -> tuple[int, TreeTable, Versio
         table = TreeTable.from_bytes(body, lambda rows: [""] * len(rows))
     except (OSError, ValueError, KeyError, SemXPathError):
         return None
-    table.texts = _texts_by_id(catalog, table)
-    return head["version"], table, head["documents"]
+    table.texts = _texts_of(catalog, table)
+    return head["version"], table
 
 
-def _write_snapshot(path: Path, catalog: Catalog, table: TreeTable, versions: Versions) -> None:
+def _write_snapshot(path: Path, catalog: Catalog, table: TreeTable) -> None:
     body = table.to_bytes()
     about = {
         "store": catalog.identity,
         "version": catalog.version,
-        "documents": versions,
         "crc": zlib.crc32(body),
     }
     head = json.dumps(about).encode()

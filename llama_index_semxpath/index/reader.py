@@ -19,14 +19,14 @@ from llama_index_semxpath.errors import QueryTypeError, UnknownDocumentError
 from llama_index_semxpath.index.access import Principal, principal_labels
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import printable
-from llama_index_semxpath.index.columns import Versions, load_table, update_table
+from llama_index_semxpath.index.columns import load_table, past_table, update_table
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.embedding import Vector, as_embedder
 from llama_index_semxpath.index.keyword_source import CatalogKeywords
 from llama_index_semxpath.index.match import Match, NodeView, QueryResult
 from llama_index_semxpath.index.places import Places
 from llama_index_semxpath.index.rows import StoredDocument
-from llama_index_semxpath.index.vectors import Embeddings, NodeVectors
+from llama_index_semxpath.index.vectors import Embeddings, NodeVectors, RemoteSearch
 from llama_index_semxpath.index.visibility import visible_part
 from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.tree.columns import Mask, Rows
@@ -48,11 +48,11 @@ class _Moment:
     """One state of the store, as columns and vectors."""
 
     version: int
-    documents: Versions
     table: TreeTable
     vectors: NodeVectors
     engine: MemoryEngine
     parts: dict[frozenset[str], tuple[MemoryEngine, Mask | None]] = field(default_factory=dict)
+    past: int | None = None
 
 
 class Reader:
@@ -77,7 +77,7 @@ class Reader:
         catalog: Catalog | None = None,
     ) -> None:
         self.config = StoreConfig.of(store)
-        self.catalog = catalog or Catalog(self.config.catalog)
+        self.catalog = catalog or self.config.open_catalog()
         self.embeddings = Embeddings(self.catalog, as_embedder(embed_model))
         self.embeddings.check()
         self._remote = self._remote_search()
@@ -325,25 +325,36 @@ class Reader:
         with self._lock:
             moment = self._moment
             if moment is None:
-                table, documents = load_table(self.catalog, self.config.columns)
+                table = load_table(self.catalog, self.config.columns)
+                vectors = NodeVectors(self.embeddings, table, self._search)
             elif moment.version == version:
                 return moment
+            elif moment.version > version:
+                # A thread that reads an older state: it gets that, and others keep the newer one.
+                update = past_table(self.catalog, moment.table, version)
+                table, vectors = update.table, NodeVectors(self.embeddings, update.table)
             else:
-                documents = {d.id: d.version for d in self.catalog.documents()}
-                table = update_table(self.catalog, moment.table, moment.documents, documents)
-            moment = self._make_moment(version, documents, table)
+                update = update_table(self.catalog, moment.table, moment.version)
+                table = update.table
+                if update.patch is None:
+                    vectors = NodeVectors(self.embeddings, table, self._search)
+                else:
+                    vectors = moment.vectors.carried(update.patch, self._search)
+            moment = self._make_moment(version, table, vectors)
             # A thread that reads an older state must not put back what others have moved on from.
             if self._moment is None or self._moment.version < version:
                 self._moment = moment
             return moment
 
-    def _make_moment(self, version: int, documents: Versions, table: TreeTable) -> _Moment:
-        remote = None if self._remote is None else self._remote.search
-        vectors = NodeVectors(self.embeddings, table, remote)
+    def _make_moment(self, version: int, table: TreeTable, vectors: NodeVectors) -> _Moment:
         keywords = CatalogKeywords(self.catalog)
         scorer = default_scorer(vectors, keywords)
         engine = MemoryEngine(Dataset(table, scorer=scorer, keywords=keywords))
-        return _Moment(version, documents, table, vectors, engine)
+        return _Moment(version, table, vectors, engine)
+
+    @property
+    def _search(self) -> RemoteSearch | None:
+        return None if self._remote is None else self._remote.search
 
     def _remote_search(self) -> MilvusSearch | None:
         """A server searches large stores; an embedded Milvus is slower than the matrix."""

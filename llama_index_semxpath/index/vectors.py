@@ -17,6 +17,7 @@ from llama_index_semxpath.index.columns import rows_in_ranges
 from llama_index_semxpath.index.embedding import PROBE, Embedder, Matrix, Vector, same_model
 from llama_index_semxpath.index.embedding_text import text_to_embed
 from llama_index_semxpath.tree.columns import Rows
+from llama_index_semxpath.tree.patch import Patch
 from llama_index_semxpath.tree.table import TreeTable
 
 _PHRASES = 512
@@ -58,7 +59,7 @@ class Embeddings:
         if names and self.model not in names:
             raise EmbeddingMismatchError(
                 f"the store's vectors were made by '{names[0]}', not by '{self.model}'",
-                where=str(self.catalog.path.parent),
+                where=self.catalog.place,
                 hint="give that model as embed_model, or index into a new store",
             )
 
@@ -160,10 +161,44 @@ class Embeddings:
         if known is not None and not same_model(known[2], self.embedder.embed_query(PROBE)):
             raise EmbeddingMismatchError(
                 f"the model named '{self.model}' gives other vectors than the store's",
-                where=str(self.catalog.path.parent),
+                where=self.catalog.place,
                 hint="give the model that made them, or index into a new store",
             )
         self._proven = True
+
+
+class _Buffer:
+    """Rows of vectors with room behind them, filled by the newest table of a line."""
+
+    __slots__ = ("rows", "used")
+
+    def __init__(self, rows: Matrix, used: int) -> None:
+        self.rows = rows
+        self.used = used
+
+    def extended(self, used: int, vectors: Matrix) -> _Buffer:
+        """A buffer that holds this one's first rows and then the vectors.
+
+        It is this one where nobody wrote behind those rows and there is room.
+        """
+        need = used + len(vectors)
+        if self.used != used or need > len(self.rows):
+            rows = np.empty((need + need // 8 + _BATCH, self.rows.shape[1]), np.float32)
+            rows[:used] = self.rows[:used]
+            target = _Buffer(rows, used)
+        else:
+            target = self
+        target.rows[used:need] = vectors
+        target.used = need
+        return target
+
+
+def _products(matrix: Matrix, places: NDArray[np.int64], vector: Vector) -> NDArray[np.float32]:
+    """Products of some rows with a vector; to copy most rows would cost more than to use all."""
+    if 2 * len(places) > len(matrix):
+        found: NDArray[np.float32] = (matrix @ vector)[places]
+        return found
+    return matrix[places] @ vector
 
 
 class NodeVectors:
@@ -186,6 +221,7 @@ class NodeVectors:
         self._table = table
         self._lock = threading.Lock()
         self._loaded: tuple[Matrix, NDArray[np.int64]] | None = None
+        self._buffer: _Buffer | None = None
 
     @property
     def model(self) -> str:
@@ -222,16 +258,15 @@ class NodeVectors:
         places = place[rows]
         if len(places) and places.min() < 0:
             return None
-        if len(places) == len(matrix) and np.array_equal(places, np.arange(len(matrix))):
-            return matrix @ vector
-        return matrix[places] @ vector
+        return _products(matrix, places, vector)
 
     def sample(self, count: int) -> Matrix:
         """An even sample of the node vectors, the same for the same store."""
-        matrix, _ = self._load()
-        if len(matrix) <= count:
-            return matrix
-        return matrix[np.linspace(0, len(matrix) - 1, count).astype(np.int64)]
+        matrix, place = self._load()
+        places = place[place >= 0]
+        if len(places) > count:
+            places = places[np.linspace(0, len(places) - 1, count).astype(np.int64)]
+        return matrix[places]
 
     def search(
         self, vector: Vector, scope: Scope, limit: int, min_cosine: float
@@ -243,7 +278,9 @@ class NodeVectors:
             found = self._remote(vector, scope, limit, min_cosine)
             if found is not None:
                 return found
+        why = f": {scope.log.method}" if scope.log.method else ""
         matrix, place = self._load()
+        scope.log.engine, scope.log.method = "memory", f"exact search of the matrix{why}"
         rows = rows_in_ranges(self._table, scope.row_ranges)
         keep = place[rows] >= 0
         if scope.kinds:
@@ -252,11 +289,41 @@ class NodeVectors:
         if scope.visible is not None:
             keep &= scope.visible[rows]
         rows = rows[keep]
-        cosines = matrix[place[rows]] @ vector
+        cosines = _products(matrix, place[rows], vector)
         near = np.flatnonzero(cosines >= min_cosine)
+        scope.log.is_cut = len(near) > limit
         best = near[np.argsort(-cosines[near], kind="stable")][:limit]
         ids = self._table.ids
         return [(ids[rows[at]], float(cosines[at])) for at in best.tolist()]
+
+    def carried(self, patch: Patch, remote: RemoteSearch | None = None) -> NodeVectors:
+        """The vectors of a patched table: those of kept rows stay where they are in memory.
+
+        Args:
+            patch: How the rows of the new table came from those of this one's.
+            remote: See the class.
+        """
+        other = NodeVectors(self._embeddings, patch.table, remote)
+        with self._lock:
+            if self._loaded is None or self._buffer is None:
+                return other
+            matrix, place = self._loaded
+            if len(matrix) > 2 * len(patch.table) + _BATCH:
+                return other  # most of it stands for nodes that left: read it anew
+            buffer = self._buffer
+        ids = [patch.table.ids[row] for row in patch.fresh.tolist()]
+        code = self._embeddings.code()
+        found = self._embeddings.catalog.vectors.of_nodes(code, ids)
+        known = [(row, found[id_]) for row, id_ in zip(patch.fresh.tolist(), ids, strict=True)
+                 if id_ in found]  # fmt: skip
+        kept = np.flatnonzero(patch.moved >= 0)
+        new_place = np.full(len(patch.table), -1, np.int64)
+        new_place[patch.moved[kept]] = place[kept]
+        new_place[[row for row, _ in known]] = np.arange(len(known)) + len(matrix)
+        rows = np.array([np.frombuffer(data, np.float32) for _, data in known], np.float32)
+        other._buffer = buffer.extended(len(matrix), rows.reshape(len(known), matrix.shape[1]))
+        other._loaded = (other._buffer.rows[: len(matrix) + len(known)], new_place)
+        return other
 
     def _load(self) -> tuple[Matrix, NDArray[np.int64]]:
         """The matrix, and for each row of the table its place in it or -1."""
@@ -270,6 +337,7 @@ class NodeVectors:
                 for at, row in enumerate(rows):
                     if row is not None:
                         place[row] = at
+                self._buffer = _Buffer(matrix, len(matrix))
                 self._loaded = (matrix, place)
             return self._loaded
 

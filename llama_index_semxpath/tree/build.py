@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -282,20 +282,24 @@ def _parents(nodes: list[TreeNode]) -> Rows:
 def _columns(nodes: list[TreeNode]) -> dict[str, Column]:
     found: dict[str, tuple[list[int], list[Any]]] = {}
     for row, node in enumerate(nodes, start=1):
-        for name, value in node.attributes.items():
-            if value is not None:
-                rows, values = found.setdefault(name, ([], []))
-                rows.append(row)
-                values.append(value)
-        for name in _FIELDS:
-            value = getattr(node, name)
-            # 0 tokens is the field's "not counted"; an attribute of that name wins.
-            if value is None or name in node.attributes or (name == "tokens" and not value):
-                continue
+        for name, value in column_values(node):
             rows, values = found.setdefault(name, ([], []))
             rows.append(row)
             values.append(value)
     return {name: Column.from_values(name, rows, values) for name, (rows, values) in found.items()}
+
+
+def column_values(node: TreeNode) -> Iterator[tuple[str, Any]]:
+    """What ``@name`` reads of a node: its attributes, and those of its fields that it has."""
+    for name, value in node.attributes.items():
+        if value is not None:
+            yield name, value
+    for name in _FIELDS:
+        value = getattr(node, name)
+        # 0 tokens is the field's "not counted"; an attribute of that name wins.
+        if value is None or name in node.attributes or (name == "tokens" and not value):
+            continue
+        yield name, value
 
 
 def _coded(values: Iterable[Any], stream: Iterable[Any] | None = None) -> tuple[list[Any], Rows]:

@@ -96,6 +96,7 @@ class Column:
     """
 
     __slots__ = (
+        "_code_of",
         "_nfc",
         "_slots",
         "codes",
@@ -132,6 +133,7 @@ class Column:
         self.exact = exact or {}
         self._slots: Rows | None = None
         self._nfc: list[str] | None = None
+        self._code_of: dict[str, int] | None = None
 
     @classmethod
     def from_values(cls, name: str, rows: Sequence[int], values: Sequence[Value]) -> Column:
@@ -223,6 +225,57 @@ class Column:
             self.list_codes,
             exact,
         )
+
+    def at(self, rows: Rows) -> Column:
+        """All the values, now standing at other rows in the same order."""
+        column = Column(
+            self.name, rows, self.types, self.numbers, self.codes, self.vocab,
+            self.list_ends, self.list_codes, self.exact,
+        )  # fmt: skip
+        # The look-up goes with the newest column of a line: only there does it grow.
+        column._code_of, self._code_of = self._code_of, None
+        return column
+
+    def merged(self, other: Column) -> Column:
+        """The values of this column and those of another, which has none of its rows.
+
+        The cost beyond copies of the arrays depends on the other column only.
+        """
+        places = np.searchsorted(self.rows, other.rows)
+        recode, vocab, code_of = self._recoded_vocab(other.vocab)
+
+        def spliced(own: Any, theirs: Any, fill: float) -> Any:
+            if not len(own) and not len(theirs):
+                return own
+            own = own if len(own) else np.full(len(self), fill, theirs.dtype)
+            theirs = theirs if len(theirs) else np.full(len(other), fill, own.dtype)
+            return np.insert(own, places, theirs)
+
+        shift = np.searchsorted(places, np.arange(len(self)), side="right") if self.exact else ()
+        exact = {place + int(shift[place]): value for place, value in self.exact.items()}
+        exact.update({int(places[at]) + at: value for at, value in other.exact.items()})
+        column = Column(
+            self.name,
+            np.insert(self.rows, places, other.rows),
+            np.insert(self.types, places, other.types),
+            spliced(self.numbers, other.numbers, 0.0),
+            spliced(self.codes, _recoded(other, recode, len(self.list_ends)), -1),
+            vocab,
+            np.concatenate([self.list_ends, other.list_ends + np.int32(len(self.list_codes))]),
+            np.concatenate([self.list_codes, recode[other.list_codes]]),
+            exact,
+        )
+        column._code_of = code_of
+        return column
+
+    def _recoded_vocab(self, texts: list[str]) -> tuple[Rows, list[str], dict[str, int]]:
+        """Codes of the texts in this column's vocabulary, and that with those that are new."""
+        code_of, self._code_of = self._code_of, None
+        if code_of is None:
+            code_of = {text: code for code, text in enumerate(self.vocab)}
+        codes = np.array([code_of.setdefault(t, len(code_of)) for t in texts], np.int32)
+        new = [t for t, code in zip(texts, codes.tolist(), strict=True) if code >= len(self.vocab)]
+        return codes, [*self.vocab, *new] if new else self.vocab, code_of
 
 
 def value_text(value: Value) -> str:

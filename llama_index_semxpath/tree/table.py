@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,13 @@ TextSource = Callable[[Rows], list[str]]
 _FIELDS = ("level", "page", "tokens")
 
 __all__ = ["Column", "Edge", "EdgeTable", "TextSource", "TreeTable"]
+
+
+class RowsById(Protocol):
+    """Finds the row of an id."""
+
+    def get(self, node_id: str, /) -> int | None:
+        """The row, ``None`` for an id that is not there."""
 
 
 class TreeTable:
@@ -232,7 +239,7 @@ class TreeTable:
     # -- lookups ------------------------------------------------------------------------------
 
     @cached_property
-    def _by_id(self) -> dict[str, int]:
+    def _by_id(self) -> RowsById:
         return {node_id: row for row, node_id in enumerate(self.ids) if row}
 
     def position(self, node_id: str) -> int | None:
