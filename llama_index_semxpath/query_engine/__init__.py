@@ -17,24 +17,32 @@ if TYPE_CHECKING:
     from llama_index_semxpath.query_engine.pipeline import Answer as Answer
     from llama_index_semxpath.query_engine.pipeline import Pipeline as Pipeline
     from llama_index_semxpath.query_engine.selector import IntentSelector as IntentSelector
+    from llama_index_semxpath.query_engine.support import Support as Support
+    from llama_index_semxpath.query_engine.synthesis import (
+        HierarchicalSynthesizer as HierarchicalSynthesizer,
+    )
 
 # The pipeline itself needs no LlamaIndex; the command line must not pay for it.
 _LAZY = {
     "Answer": "pipeline",
+    "HierarchicalSynthesizer": "synthesis",
     "IntentSelector": "selector",
     "Pipeline": "pipeline",
     "SectionQueryEngine": "engine",
     "SemXPathQueryEngine": "engine",
+    "Support": "support",
     "build_query_engine": "engine",
     "renumber_citations": "citations",
 }
 
 __all__ = [
     "Answer",
+    "HierarchicalSynthesizer",
     "IntentSelector",
     "Pipeline",
     "SectionQueryEngine",
     "SemXPathQueryEngine",
+    "Support",
     "build_query_engine",
     "renumber_citations",
 ]

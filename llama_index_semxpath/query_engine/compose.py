@@ -52,12 +52,10 @@ class Ask:
     Args:
         prompt: Name of the prompt: ``answer`` or ``part``.
         fields: What fills it.
-        tokens: Length of the whole prompt, known before the call.
     """
 
     prompt: str
     fields: dict[str, str]
-    tokens: int
 
 
 #: What a call gave: text, or the error that it raised.
@@ -324,14 +322,13 @@ class Composition:
         }
         full.setdefault("context", "")
         full["context_str"] = full["context"]
-        sent = ("context", "question", "history", "answer")
-        length = sum(self.window.count(full[name]) for name in sent if name in full)
-        return Ask(prompt, full, self.window.frames.get(prompt, 0) + length)
+        return Ask(prompt, full)
 
     def _room(self, prompt: str) -> int:
         """Tokens for sources in a call."""
         count, window = self.window.count, self.window
-        fixed = window.frames.get(prompt, 0) + count(self.question) + count(self._history)
+        said = (self.question, self._history, not_found(self.question), language_of(self.question))
+        fixed = window.frames.get(prompt, 0) + sum(count(one) for one in said)
         return int((window.context - window.output) * (1 - _SLACK)) - fixed
 
     def _fitting(self, history: Sequence[str]) -> str:

@@ -198,7 +198,7 @@ class SectionQueryEngine(BaseQueryEngine):
         stream, written, usage = writer.stream(
             question, to_sources(prepared.sources), support=self._support
         )
-        metadata: dict[str, Any] = {}
+        metadata = _before(prepared)
 
         def told() -> Generator[str, None, None]:
             yield from stream
@@ -217,7 +217,7 @@ class SectionQueryEngine(BaseQueryEngine):
         stream, written, usage = writer.astream(
             question, to_sources(prepared.sources), support=self._support
         )
-        metadata: dict[str, Any] = {}
+        metadata = _before(prepared)
 
         async def told() -> AsyncGenerator[str, None]:
             async for part in stream:
@@ -351,6 +351,13 @@ def to_metadata(answer: Answer) -> dict[str, Any]:
         "usage": dict(answer.usage),
         "notes": list(answer.notes),
     }
+
+
+def _before(prepared: Prepared) -> dict[str, Any]:
+    """What a streaming response tells before its end; the rest follows with the last sentence."""
+    intent = prepared.outcome.intent
+    reasons = list(intent.reasons)
+    return {"intent": intent.kind, "reasons": reasons, "query": prepared.outcome.query}
 
 
 def to_response(answer: Answer) -> Response:

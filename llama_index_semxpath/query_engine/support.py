@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from llama_index_semxpath.node_parser.numerals import chinese_to_int
-from llama_index_semxpath.retrievers.words import content_words, is_cjk, sentences, words
+from llama_index_semxpath.retrievers.words import STOPWORDS, content_words, is_cjk, sentences, words
 
 #: Two texts to their similarity in meaning, in [0, 1].
 Similarity = Callable[[str, str], float]
@@ -128,7 +128,8 @@ def says_little(statement: str) -> bool:
         >>> says_little("Yes."), says_little("The pump is blue.")
         (True, False)
     """
-    return len(content_words(statement)) < 2 and not figures(statement)
+    told = [word for word in words(statement, pairs=False) if word not in STOPWORDS]
+    return len(told) < 2 and not figures(statement)
 
 
 def figures(text: str) -> set[str]:

@@ -416,7 +416,7 @@ class HierarchicalSynthesizer(BaseSynthesizer):
         failed = isinstance(reply, Exception)
         event = ModelCallEvent(
             prompt=ask.prompt,
-            prompt_tokens=ask.tokens,
+            prompt_tokens=self._count(self._prompts[ask.prompt].format(**_any(ask.fields))),
             completion_tokens=0 if failed else self._count(str(reply)),
             seconds=time.perf_counter() - started,
             error=f"{type(reply).__name__}: {reply}"[:200] if failed else None,
@@ -521,5 +521,9 @@ def _turn(message: ChatMessage | str) -> str:
 
 def _frame(prompt: BasePromptTemplate) -> str:
     """A prompt without what fills it, as long as it is sent."""
-    blank: dict[str, Any] = dict.fromkeys(prompt.template_vars, "")
-    return prompt.format(**blank)
+    return prompt.format(**_any(dict.fromkeys(prompt.template_vars, "")))
+
+
+def _any(fields: dict[str, str]) -> dict[str, Any]:
+    """Prompts take their fields beside other arguments; these are the fields alone."""
+    return dict(fields)
