@@ -92,6 +92,18 @@ def _writing(command: Any) -> None:
     remove = command("remove", "documents:remove", "remove documents by id")
     remove.add_argument("documents", nargs="+", metavar="DOC")
 
+    facts = command("facts", "facts:facts", "list and settle relations that the texts suggest")
+    facts.add_argument("--status", choices=("proposed", "accepted", "rejected", "all"))
+    facts.add_argument("--accept", nargs="+", action="extend", default=[], metavar="ID")
+    facts.add_argument("--reject", nargs="+", action="extend", default=[], metavar="ID")
+    facts.add_argument(
+        "--accept-from",
+        type=_confidence,
+        metavar="C",
+        help="accept every proposal of this confidence and up (0 to 1) that names a known node",
+    )
+    _add_principal(facts)
+
     check = command("check", "store:check", "compare the catalog with its vectors and graph")
     check.add_argument("--repair", action="store_true", help="mend what is found")
 
@@ -212,6 +224,16 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= 1_000_000):
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 1000000, got {text!r}")
     return int(text)
+
+
+def _confidence(text: str) -> float:
+    try:
+        confidence = float(text)
+    except ValueError:
+        confidence = -1.0
+    if not 0.0 <= confidence <= 1.0:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, got {text!r}")
+    return confidence
 
 
 def _weight(text: str) -> float:

@@ -8,9 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llama_index_semxpath.index import facts
 from llama_index_semxpath.index.access import Principal
-from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.facts import StoredFact
 from llama_index_semxpath.index.match import Match, QueryResult
 from llama_index_semxpath.index.projection import Projection
 from llama_index_semxpath.index.reader import Reader
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from llama_index.core import PropertyGraphIndex, VectorStoreIndex
     from llama_index.core.base.base_query_engine import BaseQueryEngine
     from llama_index.core.base.base_retriever import BaseRetriever
-    from llama_index.core.schema import Document
+    from llama_index.core.schema import Document, TransformComponent
     from llama_index.core.storage.docstore.types import BaseDocumentStore
 
+    from llama_index_semxpath.index.extraction import Extracted
     from llama_index_semxpath.index.reconcile import CheckReport
 
 
@@ -68,7 +70,7 @@ class SemXPathIndex:
         self.config = StoreConfig.of(store)
         self.options = options or ParseOptions()
         self.config.make_directory()
-        self.catalog = Catalog(self.config.catalog, create=True)
+        self.catalog = self.config.open_catalog(create=True)
         self._embed_model = embed_model
         self.reader = Reader(self.config, embed_model=embed_model, catalog=self.catalog)
         self._projections = Projections(self.config, self.reader.embeddings)
@@ -118,7 +120,7 @@ class SemXPathIndex:
             StoreError: There is no store.
         """
         config = StoreConfig.of(store)
-        Catalog(config.catalog).close()
+        config.open_catalog().close()
         index = cls(config, embed_model=embed_model, options=options)
         index.recover()
         return index
@@ -239,6 +241,83 @@ class SemXPathIndex:
         self.catalog.document(doc)
         with self.writer.turn(), self.writer.transaction() as writer:
             writer.replace_entities(doc, entities)
+
+    def facts(self, status: str | None = None, *, principal: Principal = None) -> list[StoredFact]:
+        """Relations that the texts suggest, the least sure first; the rules are in ``facts``.
+
+        Args:
+            status: ``proposed``, ``accepted`` or ``rejected``; ``None`` for all.
+            principal: Only facts whose source and target this reader may read.
+        """
+        if not facts.is_current(self.catalog):
+            with self.writer.turn(), self.writer.transaction() as writer:
+                facts.propose(self.catalog, writer)
+        table, mask = self.reader.table, self.reader.visible(principal)
+
+        def readable(id_: str) -> bool:
+            row = table.position(id_)
+            return row is not None and (mask is None or bool(mask[row]))
+
+        return [
+            found
+            for found in facts.stored_facts(self.catalog)
+            if status in (None, found.fact.status)
+            and readable(found.fact.source)
+            and (not found.fact.target or readable(found.fact.target))
+        ]
+
+    async def afacts(self, status: str | None = None, **options: Any) -> list[StoredFact]:
+        """:meth:`facts` without blocking the event loop."""
+        return await asyncio.to_thread(self.facts, status, **options)
+
+    def review(self, accept: Iterable[str] = (), reject: Iterable[str] = ()) -> tuple[int, int]:
+        """Settles facts by id: accepted ones become relations of their document.
+
+        Returns:
+            How many were accepted and rejected that were not so before.
+
+        Raises:
+            SemXPathError: An id is unknown or in both lists, or names nothing in the store.
+        """
+        with self.writer.turn(), self.writer.transaction() as writer:
+            return facts.decide(writer, accept, reject)
+
+    async def areview(
+        self, accept: Iterable[str] = (), reject: Iterable[str] = ()
+    ) -> tuple[int, int]:
+        """:meth:`review` without blocking the event loop."""
+        return await asyncio.to_thread(self.review, accept, reject)
+
+    def extract(
+        self,
+        extractors: Sequence[TransformComponent],
+        *,
+        documents: Iterable[str] | None = None,
+        confidence: float = 0.5,
+        accept: bool = False,
+    ) -> Extracted:
+        """Runs LlamaIndex' graph extractors (``SchemaLLMPathExtractor`` …) over our nodes.
+
+        Entities are merged with those that the store knows; a node that names one has a
+        ``MENTIONS`` relation to it. Relations between entities are facts to be reviewed, each with
+        the node that says it. What an earlier run found in the same documents is replaced.
+
+        Args:
+            extractors: Components that leave entities and relations in the metadata of nodes.
+            documents: Ids of documents; ``None`` for all.
+            confidence: Confidence of what a model says, 0 to 1.
+            accept: Take relations for true without review.
+
+        Raises:
+            UnknownDocumentError: The store does not hold a document.
+        """
+        from llama_index_semxpath.index.extraction import extract
+
+        return extract(self, extractors, documents=documents, confidence=confidence, accept=accept)
+
+    async def aextract(self, extractors: Sequence[TransformComponent], **options: Any) -> Extracted:
+        """:meth:`extract` without blocking the event loop."""
+        return await asyncio.to_thread(self.extract, extractors, **options)
 
     def recover(self) -> int:
         """Does the work that an earlier writer left; returns the count of nodes written.

@@ -177,6 +177,7 @@ CREATE TABLE facts (
     rule INTEGER NOT NULL,
     confidence REAL NOT NULL,
     status TEXT NOT NULL,
+    evidence TEXT NOT NULL,
     decided TEXT
 ) STRICT;
 CREATE INDEX facts_doc ON facts (doc);

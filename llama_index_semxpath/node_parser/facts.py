@@ -55,13 +55,14 @@ class Fact:
     """A relation that the text suggests.
 
     Args:
-        source: Id of the node that says it.
-        relation: ``REFERS_TO`` or ``REVISES``.
+        source: Id of the node that it starts from.
+        relation: ``REFERS_TO``, ``REVISES``, or the name of an attribute.
         target: Id of a node of the same document, or ``""`` where only a name is known.
         name: What is named, as written.
         rule: Number of the rule that found it.
         confidence: 0 to 1.
         status: ``proposed``, ``accepted`` or ``rejected``.
+        evidence: Id of the node whose text says it; ``""`` for the source itself.
     """
 
     source: str
@@ -71,6 +72,7 @@ class Fact:
     rule: int
     confidence: float
     status: str = "proposed"
+    evidence: str = ""
 
 
 def add_facts(parsed: Parsed) -> None:
