@@ -28,6 +28,7 @@ from llama_index_semxpath.engines.values import (
     to_strings,
 )
 from llama_index_semxpath.errors import QueryCapabilityError
+from llama_index_semxpath.instrumentation import span
 from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.tree.columns import Column, Mask, Rows, from_epoch
 from llama_index_semxpath.tree.stats import schema_of
@@ -88,12 +89,16 @@ class MemoryEngine:
         """See :meth:`Engine.run`."""
         began = time.perf_counter()
         table = self._table(visible)
-        expr, plan, steps = self._planned(query, table, params, visible)
+        with span("plan", query=query) as facts:
+            expr, plan, steps = self._planned(query, table, params, visible)
+            facts["rules"] = len(plan.rules)
         recorder = Recorder(steps, tracing=trace)
         _allow_depth(query)
         evaluator = Evaluator(self.dataset, table, params or {}, query, recorder)
         try:
-            value = evaluator.value(expr, Context(np.zeros(1, dtype=np.int32)))
+            with span("engine.memory", query=plan.canonical) as facts:
+                value = evaluator.value(expr, Context(np.zeros(1, dtype=np.int32)))
+                facts["results"] = len(value.rows) if isinstance(value, NodeSet) else 1
         except TooWideError as error:
             raise QueryCapabilityError(
                 "the query needs more memory than is allowed",

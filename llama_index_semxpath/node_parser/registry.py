@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 
 from llama_index_semxpath.errors import SourceError
+from llama_index_semxpath.instrumentation import span
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.build import build_tree
 from llama_index_semxpath.node_parser.decode import clean, decode
@@ -179,7 +180,7 @@ def parse_bytes(
     front_end = front_end_for(name, format)
     if not data:
         raise SourceError("the file is empty", where=name, hint="remove it or fill it")
-    with _collector_paused():
+    with span("parse", name=name, format=front_end.name) as facts, _collector_paused():
         parsed = front_end.parse(data, options, where=name)
         if parsed.format in ("markdown", "html"):
             parsed.blocks = supply_headings(
@@ -187,7 +188,9 @@ def parse_bytes(
             )
         add_facts(parsed)
         parsed.attributes.setdefault("title", _title(parsed) or PurePath(name).stem or name)
-        return build_tree(parsed, doc_id or name, options)
+        nodes = build_tree(parsed, doc_id or name, options)
+        facts["nodes"] = len(nodes)
+        return nodes
 
 
 def _title(parsed: Parsed) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from llama_index_semxpath.errors import QueryError, SemXPathError
 from llama_index_semxpath.index.match import Match
+from llama_index_semxpath.instrumentation import carried, span
 from llama_index_semxpath.retrievers.evidence import Evidence, Found, Principal, without_headings
 from llama_index_semxpath.retrievers.fusion import (
     Fused,
@@ -126,7 +127,9 @@ class Search:
             rest = sorted(rest, key=lambda name: -weights[name])[:1]
         self._ask(outcome, rest, depth, principal, scope)
         self._trust_meaning(outcome, weights, depth, principal, scope)
-        outcome.evidence = self._fuse(outcome, weights)[:limit]
+        with span("fusion", routes=len(outcome.routes)) as facts:
+            outcome.evidence = self._fuse(outcome, weights)[:limit]
+            facts["evidence"] = len(outcome.evidence)
         return outcome
 
     def _structure(
@@ -182,7 +185,8 @@ class Search:
             return
         with ThreadPoolExecutor(len(names)) as pool:
             jobs = [
-                pool.submit(self._one, outcome, name, depth, principal, scope) for name in names
+                pool.submit(carried(self._one), outcome, name, depth, principal, scope)
+                for name in names
             ]
             for job in jobs:
                 job.result()
@@ -192,9 +196,11 @@ class Search:
     ) -> Found:
         """One route; a failing one is told and the others answer, unless the query is wrong."""
         try:
-            found = self.routes[name].find(
-                outcome.question, limit=depth, principal=principal, scope=scope
-            )
+            with span(f"route.{name}") as facts:
+                found = self.routes[name].find(
+                    outcome.question, limit=depth, principal=principal, scope=scope
+                )
+                facts["evidence"] = len(found.evidence)
         except QueryError:
             if looks_like_query(outcome.question):
                 raise
