@@ -19,6 +19,7 @@ from llama_index_semxpath.index.rows import EntitySource, StoredDocument
 from llama_index_semxpath.index.stores import Projections
 from llama_index_semxpath.index.writing import Progress, Totals, TreeSource, Writer
 from llama_index_semxpath.node_parser.options import ParseOptions
+from llama_index_semxpath.node_parser.summaries import Summary
 from llama_index_semxpath.tree.edges import Edge
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.table import TreeTable
@@ -397,6 +398,14 @@ class SemXPathIndex:
         return self.reader.subtree(id_, principal)
 
     def documents(self, principal: Principal = None) -> list[StoredDocument]:
+    def summary(self, id_: str, principal: Principal = None) -> Summary | None:
+        """What a section or document is about; see :meth:`Reader.summary`."""
+        return self.reader.summary(id_, principal)
+
+    async def asummary(self, id_: str, principal: Principal = None) -> Summary | None:
+        """:meth:`summary` without blocking the event loop."""
+        return await asyncio.to_thread(self.summary, id_, principal)
+
         """The documents whose root the principal may read, in the order added."""
         return self.reader.documents(principal)
 

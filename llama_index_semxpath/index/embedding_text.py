@@ -94,7 +94,9 @@ def _content(node: TreeNode, children: Sequence[TreeNode]) -> str | None:
     if node.kind in _WITH_CHILDREN:
         own = [child for child in children if child.kind not in ("Section", "Table")]
         below = children if node.kind == "Table" else own
-        text = "\n".join(part for part in (_caption(node), node.text, _joined(below)) if part)
+        summary = node.attributes.get("summary") if node.kind == "Section" else None
+        gist = summary if isinstance(summary, str) else _joined(below)
+        text = "\n".join(part for part in (_caption(node), node.text, gist) if part)
         return cut(text, _WITH_CHILDREN[node.kind]) or None
     if node.kind not in DOCUMENT_KINDS:
         return cut(node.text, _BLOCK_TOKENS) or None

@@ -28,6 +28,8 @@ from llama_index_semxpath.index.places import Places
 from llama_index_semxpath.index.rows import StoredDocument
 from llama_index_semxpath.index.vectors import Embeddings, NodeVectors, RemoteSearch
 from llama_index_semxpath.index.visibility import visible_part
+from llama_index_semxpath.node_parser.paths import PATH_SEPARATOR
+from llama_index_semxpath.node_parser.summaries import SectionSummarizer, Summary
 from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.tree.columns import Mask, Rows
 from llama_index_semxpath.tree.node import TreeNode
@@ -295,6 +297,20 @@ class Reader:
             rows = np.arange(row, moment.table.end[row], dtype=np.int32)
             rows = rows if mask is None else rows[mask[rows]]
             return self._matches(moment, mask, rows, np.ones(len(rows)), {})
+
+    def summary(self, id_: str, principal: Principal = None) -> Summary | None:
+        """What a section or document is about: its titles, its gist and its captions.
+
+        The gist is its ``@summary`` where it has one, else sentences of it that the principal may
+        read; ``None`` where there is no such node for the principal.
+        """
+        matches = self.subtree(id_, principal)
+        if not matches:
+            return None
+        node = matches[0].node
+        found = SectionSummarizer().summarize([match.node for match in matches])[id_]
+        path = PATH_SEPARATOR.join(matches[0].path or [node.title or node.text])
+        return replace(found, path=path, text=str(node.attributes.get("summary", found.text)))
 
     def document(self, id_: str, principal: Principal = None) -> list[Match]:
         """All nodes of a document that the principal may read, in document order.

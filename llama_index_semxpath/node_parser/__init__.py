@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from llama_index_semxpath.node_parser.registry import parse_file as parse_file
     from llama_index_semxpath.node_parser.serialize import node_to_dict as node_to_dict
     from llama_index_semxpath.node_parser.serialize import tree_to_dict as tree_to_dict
+    from llama_index_semxpath.node_parser.summaries import SectionSummarizer as SectionSummarizer
 
 # LlamaIndex costs seconds to import: only ``SectionNodeParser`` needs it.
 _LAZY = {
     "FORMATS": "registry",
     "ParseOptions": "options",
     "SectionNodeParser": "base",
+    "SectionSummarizer": "summaries",
     "build_tree": "build",
     "export": "exporting",
     "from_llama": "convert",
@@ -37,6 +39,7 @@ __all__ = [
     "FORMATS",
     "ParseOptions",
     "SectionNodeParser",
+    "SectionSummarizer",
     "build_tree",
     "export",
     "from_llama",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from llama_index_semxpath.errors import SemXPathError
+from llama_index_semxpath.tree.node import TreeNode
 
 #: Turns a text into its tokens; only their number is used.
 Tokenizer = Callable[[str], Sequence[object]]
@@ -13,6 +15,15 @@ Tokenizer = Callable[[str], Sequence[object]]
 #: Settles headings that the rules are unsure of, for an LLM: gets the lines of a source and the
 #: level that the rules found for each (0 for text), and answers the levels that hold.
 HeadingHook = Callable[[Sequence[str], Sequence[int]], Sequence[int]]
+
+
+class Summarizer(Protocol):
+    """Writes ``@summary`` into sections; see ``summaries.SectionSummarizer``."""
+
+    def annotate(self, nodes: Sequence[TreeNode]) -> None:
+        """Marks the sections of one document."""
+        ...
+
 
 _LEAST_MAX_TOKENS = 16
 
@@ -29,6 +40,8 @@ class ParseOptions:
             LlamaIndex; nothing is fetched.
         heading_hook: Asked about the headings of a source that marks none; ``None`` leaves it to
             the rules.
+        summarizer: Writes summaries into the sections (``summaries.SectionSummarizer``, with an
+            LLM or without); ``None`` leaves them to whoever asks for one.
 
     Raises:
         SemXPathError: ``max_tokens`` is below 16.
@@ -42,6 +55,7 @@ class ParseOptions:
     language: str | None = None
     tokenizer: Tokenizer | None = None
     heading_hook: HeadingHook | None = None
+    summarizer: Summarizer | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens < _LEAST_MAX_TOKENS:

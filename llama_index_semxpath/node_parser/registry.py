@@ -190,7 +190,9 @@ def parse_bytes(
         parsed.attributes.setdefault("title", _title(parsed) or PurePath(name).stem or name)
         nodes = build_tree(parsed, doc_id or name, options)
         facts["nodes"] = len(nodes)
-        return nodes
+    if options.summarizer is not None:
+        options.summarizer.annotate(nodes)
+    return nodes
 
 
 def _title(parsed: Parsed) -> str | None:
