@@ -47,7 +47,8 @@ class StoreConfig:
             directory; ``""`` keeps vectors in the catalog only.
         milvus_token: Token of that server.
         collection: Milvus collection of the store.
-        graph: ``ladybug`` (in the directory), ``memory`` or ``none``.
+        graph: ``ladybug`` (in the directory), ``memory``, ``none``, or the URL of a NebulaGraph
+            space (``nebula://user:password@host:9669/space``, ``nebulas`` with TLS).
         default_access: Whether nodes without labels are readable while others carry some:
             ``deny`` or ``allow``.
         patience: Seconds that a writer waits for another one, and for a server, > 0.
@@ -74,9 +75,10 @@ class StoreConfig:
         object.__setattr__(self, "store", Path(self.store))
         if self.vectors not in ("milvus", "catalog"):
             raise StoreError(f"unknown vector store '{self.vectors}'", hint="use milvus or catalog")
-        if self.graph not in ("ladybug", "memory", "none"):
+        if self.graph not in ("ladybug", "memory", "none") and not _is_nebula(self.graph):
             raise StoreError(
-                f"unknown graph store '{self.graph}'", hint="use ladybug, memory or none"
+                f"unknown graph store '{self.graph.partition('://')[0]}'",
+                hint="use ladybug, memory, none or nebula://user:password@host:9669/space",
             )
         if self.default_access not in ("deny", "allow"):
             raise StoreError(
@@ -126,6 +128,11 @@ class StoreConfig:
         return str(self.store / _VECTORS) if self.milvus_uri is None else self.milvus_uri
 
     @property
+    def has_vectors(self) -> bool:
+        """Whether a vector store stands beside the catalog's own cache of vectors."""
+        return self.vectors == "catalog" or bool(self.vectors_uri)
+
+    @property
     def is_lite(self) -> bool:
         """Whether Milvus is embedded."""
         uri = self.vectors_uri
@@ -172,6 +179,10 @@ class StoreConfig:
         values = _flatten(data, path)
         values["store"] = path.parent / str(values.get("store", ".semxpath"))
         return cls(**values)
+
+
+def _is_nebula(graph: str) -> bool:
+    return graph.startswith(("nebula://", "nebulas://"))
 
 
 def _flatten(data: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -6,13 +6,13 @@ identifiers of the schema, so no text of theirs becomes query text and no DDL ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from llama_index_semxpath.errors import StoreError, StoreLockedError
-from llama_index_semxpath.index.codec import decode_attributes, encode_attributes, query_attributes
+from llama_index_semxpath.index.codec import decode_attributes
 from llama_index_semxpath.index.graph_model import (
     Criteria,
     Direction,
@@ -20,24 +20,28 @@ from llama_index_semxpath.index.graph_model import (
     Link,
     LinkKey,
     Vertex,
-    VertexType,
     check_link,
     check_vertex,
+)
+from llama_index_semxpath.index.graph_rows import (
+    COLUMNS,
+    LIGHT,
+    is_number,
+    link_row,
+    named,
+    read_attributes,
+    row_vertex,
+    vertex_row,
 )
 from llama_index_semxpath.index.ladybug_file import LadybugFile, Rows, Types
 from llama_index_semxpath.text import nfc
 
 _BATCH = 5_000
-_LIGHT = (
-    *("id", "kind", "type", "name", "aliases", "doc", "parent", "order_key"),
-    *("level", "labels", "fingerprint"),
-)
-_COLUMNS = (*_LIGHT, "text", "attributes", "origins", "payload")
 # Rows travel as Arrow tables: typed even when a column has no value, and eight times as fast as
 # lists of dictionaries.
 # Each finds its nodes by primary key. MERGE, and one pattern with both ends, would scan the table.
 _VALUES = {
-    **{column: column for column in (*_COLUMNS, "keys", "origin_ids", "untyped")},
+    **{column: column for column in (*COLUMNS, "keys", "origin_ids", "untyped")},
     "strings": "map(string_keys, strings)",
     "numbers": "map(number_keys, numbers)",
 }
@@ -77,7 +81,7 @@ _RETURN_LINKS = (
 )
 
 
-_STRING_COLUMNS = [column for column in _COLUMNS if column not in ("level", "labels", "aliases")]
+_STRING_COLUMNS = [column for column in COLUMNS if column not in ("level", "labels", "aliases")]
 _LIST_COLUMNS = (
     *("labels", "aliases", "keys", "origin_ids"),
     *("string_keys", "strings", "number_keys", "untyped"),
@@ -139,7 +143,7 @@ class LadybugGraph(Graph):
 
     def put_links(self, links: Sequence[Link]) -> None:
         """Inserts or replaces links."""
-        rows = {link.key: _link_row(check_link(link)) for link in links}
+        rows = {link.key: link_row(check_link(link)) for link in links}
         with self.write():
             self.remove_links(list(rows))
             counts = self._write_batches(_PUT_LINKS, _LINK_TYPES, list(rows.values()))
@@ -166,11 +170,11 @@ class LadybugGraph(Graph):
         if criteria.impossible:
             return []
         match, parameters = _criteria_text(criteria, after)
-        order = f"{match} RETURN {_returns(_COLUMNS)} ORDER BY id"
+        order = f"{match} RETURN {_returns(COLUMNS)} ORDER BY id"
         found: list[Vertex] = []
         # Cypher narrows the scan; types that it cannot tell apart are decided here.
         for row in self._file.stream(order, parameters):
-            vertex = _to_vertex(row)
+            vertex = row_vertex(named(COLUMNS, row))
             if criteria.matches(vertex):
                 found.append(vertex)
                 if limit is not None and len(found) >= limit:
@@ -213,9 +217,9 @@ class LadybugGraph(Graph):
 
     def scan(self) -> Iterator[Vertex]:
         """Every vertex in order of id, without text, properties and payload."""
-        text = f"MATCH (n:Node) RETURN {_returns(_LIGHT)} ORDER BY id"
+        text = f"MATCH (n:Node) RETURN {_returns(LIGHT)} ORDER BY id"
         for row in self._file.stream(text, {}):
-            yield _to_vertex(row, _LIGHT)
+            yield row_vertex(named(LIGHT, row))
 
     def counts(self) -> tuple[int, int]:
         """Number of vertices and of links."""
@@ -263,30 +267,13 @@ class LadybugGraph(Graph):
 
 
 def _vertex_row(vertex: Vertex) -> dict[str, Any]:
-    attributes = vertex.merged()
     # For conditions only, as `@name` reads them; the values themselves are in `attributes`.
-    read = query_attributes(attributes)
-    if vertex.type == "entity":
-        read = {"name": vertex.name, "aliases": list(vertex.aliases), **read}
+    read = read_attributes(vertex)
     strings = {k: nfc(v) for k, v in read.items() if isinstance(v, str)}
-    numbers = {k: float(cast(float, v)) for k, v in read.items() if _is_number(v)}
+    numbers = {k: float(v) for k, v in read.items() if is_number(v)}
     return {
-        "id": vertex.id,
-        "kind": vertex.kind,
-        "type": vertex.type,
-        "name": vertex.name,
-        "aliases": list(vertex.aliases),
+        **vertex_row(vertex),
         "keys": sorted(vertex.keys()),
-        "text": vertex.text,
-        "doc": vertex.doc,
-        "parent": vertex.parent,
-        "order_key": vertex.order,
-        "level": vertex.level,
-        "labels": None if vertex.labels is None else list(vertex.labels),
-        "attributes": encode_attributes(attributes, vertex.id),
-        "origins": encode_attributes(vertex.origins, vertex.id) if vertex.origins else "",
-        "payload": vertex.payload,
-        "fingerprint": vertex.fingerprint,
         "origin_ids": list(vertex.origins),
         "string_keys": list(strings),
         "strings": list(strings.values()),
@@ -296,41 +283,8 @@ def _vertex_row(vertex: Vertex) -> dict[str, Any]:
     }
 
 
-def _link_row(link: Link) -> dict[str, Any]:
-    return {
-        "source": link.source,
-        "name": link.name,
-        "target": link.target,
-        "origin": link.origin,
-        "variant": link.variant,
-        "properties": encode_attributes(link.properties, f"{link.source} -> {link.target}"),
-    }
-
-
 def _returns(columns: Sequence[str]) -> str:
     return ", ".join(f"n.{column} AS {column}" for column in columns)
-
-
-def _to_vertex(row: Sequence[Any], columns: Sequence[str] = _COLUMNS) -> Vertex:
-    value: Callable[..., Any] = dict(zip(columns, row, strict=True)).get
-    labels, origins = value("labels"), value("origins")
-    return Vertex(
-        id=value("id"),
-        kind=value("kind"),
-        type=cast(VertexType, value("type")),
-        name=value("name"),
-        aliases=tuple(value("aliases")),
-        text=value("text", ""),
-        doc=value("doc"),
-        parent=value("parent"),
-        order=value("order_key"),
-        level=value("level"),
-        labels=None if labels is None else tuple(labels),
-        attributes=decode_attributes(value("attributes", "{}")),
-        origins=decode_attributes(origins) if origins else {},
-        payload=value("payload", ""),
-        fingerprint=value("fingerprint"),
-    )
 
 
 def _criteria_text(criteria: Criteria, after: str | None) -> tuple[str, dict[str, Any]]:
@@ -355,7 +309,7 @@ def _criteria_text(criteria: Criteria, after: str | None) -> tuple[str, dict[str
         conditions.append("n.id > $after")
         parameters["after"] = after
     for place, (key, value) in enumerate((criteria.equal or {}).items()):
-        if not isinstance(value, str) and not _is_number(value):
+        if not isinstance(value, str) and not is_number(value):
             continue
         column = "strings" if isinstance(value, str) else "numbers"
         conditions.append(f"list_contains(map_extract(n.{column}, $key{place}), $value{place})")
@@ -363,9 +317,3 @@ def _criteria_text(criteria: Criteria, after: str | None) -> tuple[str, dict[str
         parameters[f"value{place}"] = nfc(value) if isinstance(value, str) else float(value)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return match + where, parameters
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value has a place among the numbers: one that a double can hold."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and abs(value) < 1e308

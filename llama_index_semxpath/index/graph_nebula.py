@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from itertools import islice
+from typing import Any
 
 from llama_index_semxpath.engines.graph_query import any_of
 from llama_index_semxpath.engines.ngql import EDGE, TAG, VID_LENGTH, property_name, vertex_id
 from llama_index_semxpath.errors import StoreError, StoreVersionError
 from llama_index_semxpath.index import nebula_text as ngql
-from llama_index_semxpath.index.codec import decode_attributes, encode_attributes, query_attributes
+from llama_index_semxpath.index.codec import decode_attributes, printable
 from llama_index_semxpath.index.graph_model import (
     Criteria,
     Direction,
@@ -23,17 +24,26 @@ from llama_index_semxpath.index.graph_model import (
     Link,
     LinkKey,
     Vertex,
-    VertexType,
     check_link,
     check_vertex,
+)
+from llama_index_semxpath.index.graph_rows import (
+    COLUMNS,
+    LIGHT,
+    is_number,
+    link_row,
+    named,
+    read_attributes,
+    row_vertex,
+    vertex_row,
 )
 from llama_index_semxpath.index.nebula_client import NebulaClient, NebulaOptions, Rows
 from llama_index_semxpath.text import nfc
 
 _COLUMNS = [name for name, _ in ngql.COLUMNS]
-_LIGHT = [name for name in _COLUMNS if name not in ("text", "attributes", "origins", "payload")]
 _LINK = ("source", "name", "target", "origin", "variant", "properties")
 _PAGE = 1_000
+_LINK_PAGE = 10_000
 #: Attributes that have columns of their own; a condition on any other is decided elsewhere.
 MAX_ATTRIBUTES = 64
 #: Sets of columns that are written apart.
@@ -48,6 +58,7 @@ class NebulaGraph(Graph):
     Args:
         options: How to reach the server; the space is made when it is missing.
         client: A client that is connected already.
+        create: Make the space when it is missing.
         partitions: Partitions of a new space, 1 and up.
         replicas: Copies of each partition, odd.
 
@@ -61,17 +72,33 @@ class NebulaGraph(Graph):
         options: NebulaOptions,
         *,
         client: NebulaClient | None = None,
+        create: bool = True,
         partitions: int = 10,
         replicas: int = 1,
     ) -> None:
         self.client = client or NebulaClient(options)
         self._space = options.space
         try:
-            self._open(partitions, replicas)
+            self._open(create, partitions, replicas)
             self.properties = self._read_properties()
         except BaseException:
             self.client.close()
             raise
+
+    @classmethod
+    def from_url(cls, url: str, *, create: bool = True) -> NebulaGraph:
+        """The graph at a URL (see ``nebula_url.parse_nebula_url``).
+
+        Raises:
+            StoreError: The URL cannot be read, or the server does not answer.
+            StoreVersionError: The space exists and is not one of ours.
+        """
+        from llama_index_semxpath.index.nebula_url import parse_nebula_url
+
+        place = parse_nebula_url(url)
+        return cls(
+            place.options, create=create, partitions=place.partitions, replicas=place.replicas
+        )
 
     def write(self) -> AbstractContextManager[None]:
         """No transaction: each write is repeatable instead."""
@@ -82,7 +109,7 @@ class NebulaGraph(Graph):
         given = {v.id: check_vertex(v) for v in vertices}
         if not given:
             return set()
-        read = {id_: _read_attributes(vertex) for id_, vertex in given.items()}
+        read = {id_: read_attributes(vertex) for id_, vertex in given.items()}
         self._declare({name for values in read.values() for name in values})
         known = self.vertices(given)
         rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
@@ -127,12 +154,12 @@ class NebulaGraph(Graph):
         """Matching vertices in order of id."""
         if criteria.impossible:
             return []
-        found = (vertex for vertex in self._candidates(criteria) if criteria.matches(vertex))
-        ordered = sorted(
-            (vertex for vertex in found if after is None or vertex.id > after),
-            key=lambda vertex: vertex.id,
+        found: Iterator[Vertex] = (
+            vertex for vertex in self._candidates(criteria, after) if criteria.matches(vertex)
         )
-        return ordered[:limit]
+        if not self._is_scan(criteria):
+            found = iter(sorted(found, key=lambda vertex: vertex.id))
+        return list(islice((v for v in found if after is None or v.id > after), limit))
 
     def links(
         self,
@@ -161,15 +188,15 @@ class NebulaGraph(Graph):
             way = " REVERSELY" if direction == "in" else ""
             chunks = _chunks(sorted(set(ids)))
             texts = [f"GO FROM {ngql.vids(c)} OVER {EDGE}{way}{tail}" for c in chunks]
-        rows = sorted(row for text in texts for row in self.client.execute(text, parameters))
+        rows = sorted(row for text in texts for row in self._pages(text, parameters, limit))
         return [
             Link(source, name, target, origin, decode_attributes(properties), variant)
-            for source, name, target, origin, variant, properties in rows
-        ][:limit]
+            for source, name, target, origin, variant, properties in rows[:limit]
+        ]
 
     def scan(self) -> Iterator[Vertex]:
         """Every vertex in order of id, without text, properties and payload."""
-        output = ", ".join(f"n.{TAG}.{column} AS {column}" for column in _LIGHT)
+        output = ", ".join(f"n.{TAG}.{column} AS {column}" for column in LIGHT)
         after = ""
         while True:
             text = (
@@ -178,7 +205,7 @@ class NebulaGraph(Graph):
             )
             rows = self.client.execute(text, {"after": after})
             for row in rows:
-                yield _to_vertex(dict(zip(_LIGHT, row, strict=True)))
+                yield _to_vertex(LIGHT, row)
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
@@ -199,7 +226,24 @@ class NebulaGraph(Graph):
 
     # -- reading --------------------------------------------------------------------------------
 
-    def _candidates(self, criteria: Criteria) -> Iterator[Vertex]:
+    def _pages(self, text: str, parameters: Mapping[str, Any], limit: int | None) -> Rows:
+        """The rows of a statement over links, so many at a time that an answer stays bounded."""
+        order = ", ".join(f"$-.{column}" for column in _LINK)
+        found: Rows = []
+        while limit is None or len(found) < limit:
+            size = _LINK_PAGE if limit is None else min(_LINK_PAGE, limit - len(found))
+            page = f"{text} | ORDER BY {order} | LIMIT {len(found)}, {size}"
+            rows = self.client.execute(page, parameters)
+            found += rows
+            if len(rows) < size:
+                break
+        return found
+
+    def _is_scan(self, criteria: Criteria) -> bool:
+        """Whether candidates come page by page in order of id, since nothing narrows them."""
+        return criteria.ids is None and criteria.keys is None and criteria.origins is None
+
+    def _candidates(self, criteria: Criteria, after: str | None) -> Iterator[Vertex]:
         """Vertices that may match, by the narrowest way there is."""
         if criteria.ids is not None:
             yield from self._fetch(f'"{vertex_id(id_)}"' for id_ in sorted(criteria.ids))
@@ -208,14 +252,14 @@ class NebulaGraph(Graph):
         elif criteria.origins is not None:
             yield from self._pointed(ngql.STATED, "origin", sorted(criteria.origins))
         else:
-            yield from self._matched(criteria)
+            yield from self._matched(criteria, after or "")
 
     def _fetch(self, vids: Iterable[str]) -> Iterator[Vertex]:
-        output = ", ".join(f"{TAG}.{column} AS {column}" for column in _COLUMNS)
+        output = ", ".join(f"{TAG}.{column} AS {column}" for column in COLUMNS)
         for chunk in _chunks(list(vids)):
             text = f"FETCH PROP ON {TAG} {', '.join(chunk)} YIELD {output}"
             for row in self.client.execute(text):
-                yield _to_vertex(dict(zip(_COLUMNS, row, strict=True)))
+                yield _to_vertex(COLUMNS, row)
 
     def _pointed(self, edge: str, role: str, texts: Sequence[str]) -> Iterator[Vertex]:
         found: dict[str, None] = {}
@@ -225,7 +269,7 @@ class NebulaGraph(Graph):
             found.update((row[0], None) for row in self.client.execute(text))
         yield from self._fetch(f'"{vid}"' for vid in found)
 
-    def _matched(self, criteria: Criteria) -> Iterator[Vertex]:
+    def _matched(self, criteria: Criteria, after: str) -> Iterator[Vertex]:
         tests, parameters = [], {}
         for place, doc in enumerate(sorted(criteria.docs or ())):
             parameters[f"doc{place}"] = vertex_id(doc)
@@ -237,13 +281,12 @@ class NebulaGraph(Graph):
                 tests.append(f"n.{TAG}.{column} == $equal{place}")
                 parameters[f"equal{place}"] = nfc(value)
         where = f"WHERE {' AND '.join(['n.' + TAG + '.id > $after', *tests])}"
-        output = ", ".join(f"n.{TAG}.{column} AS {column}" for column in _COLUMNS)
-        after = ""
+        output = ", ".join(f"n.{TAG}.{column} AS {column}" for column in COLUMNS)
         while True:
             text = f"MATCH (n:{TAG}) {where} RETURN {output} ORDER BY id LIMIT {_PAGE}"
             rows = self.client.execute(text, {**parameters, "after": after})
             for row in rows:
-                yield _to_vertex(dict(zip(_COLUMNS, row, strict=True)))
+                yield _to_vertex(COLUMNS, row)
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
@@ -257,9 +300,11 @@ class NebulaGraph(Graph):
 
     # -- schema ---------------------------------------------------------------------------------
 
-    def _open(self, partitions: int, replicas: int) -> None:
+    def _open(self, create: bool, partitions: int, replicas: int) -> None:
         names = {row[0] for row in self.client.execute("SHOW SPACES")}
         is_new = self._space not in names
+        if is_new and not create:
+            raise StoreError("there is no such space", where=self.client.where)
         if is_new:
             self.client.execute(
                 f"CREATE SPACE IF NOT EXISTS `{self._space}`(partition_num = {int(partitions)}, "
@@ -281,8 +326,18 @@ class NebulaGraph(Graph):
             )
 
     def _read_properties(self) -> frozenset[str]:
-        rows = self.client.execute(f"DESCRIBE TAG {TAG}")
-        return frozenset(row[0] for row in rows) - set(_COLUMNS)
+        """Columns of attributes; those of every vertex have to be there with their types."""
+        found = {row[0]: str(row[1]) for row in self.client.execute(f"DESCRIBE TAG {TAG}")}
+        expected = {name: ngql.ATTRIBUTE_TYPES.get(name.partition("_")[0], "") for name in found}
+        for name, wanted in {**expected, **dict(ngql.COLUMNS)}.items():
+            if found.get(name) != wanted:
+                held = f"is {printable(found[name])}" if name in found else "is missing"
+                raise StoreVersionError(
+                    f"the column '{printable(name)}' {held}, expected {wanted or 'none'}",
+                    where=self.client.where,
+                    hint="another program or version changed the space; choose another one",
+                )
+        return frozenset(found) - set(_COLUMNS)
 
     def _declare(self, attributes: set[str]) -> None:
         """Gives new attributes their columns, as long as there is room for more.
@@ -330,40 +385,17 @@ def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _vertex_row(vertex: Vertex) -> dict[str, Any]:
-    attributes = vertex.merged()
-    return {
-        "id": vertex.id,
-        "kind": vertex.kind,
-        "type": vertex.type,
-        "name": vertex.name,
-        "aliases": json.dumps(vertex.aliases, ensure_ascii=False),
-        "doc": vertex.doc,
-        "doc_key": vertex_id(vertex.doc),
-        "parent": vertex.parent,
-        "order_key": vertex.order,
-        "level": vertex.level,
-        "labels": None if vertex.labels is None else json.dumps(vertex.labels, ensure_ascii=False),
-        "fingerprint": vertex.fingerprint,
-        "text": vertex.text,
-        "attributes": encode_attributes(attributes, vertex.id),
-        "origins": encode_attributes(vertex.origins, vertex.id) if vertex.origins else "",
-        "payload": vertex.payload,
-    }
-
-
-def _read_attributes(vertex: Vertex) -> dict[str, Any]:
-    """The attributes as ``@name`` reads them."""
-    read = query_attributes(vertex.merged())
-    if vertex.type == "entity":
-        return {"name": vertex.name, "aliases": list(vertex.aliases), **read}
-    return dict(read)
+    row = vertex_row(vertex)
+    for column in ("aliases", "labels"):
+        if row[column] is not None:
+            row[column] = json.dumps(row[column], ensure_ascii=False)
+    return {**row, "doc_key": vertex_id(vertex.doc)}
 
 
 def _typed_column(name: str, value: Any) -> tuple[str, Any]:
     if isinstance(value, str):
         return property_name("s", name), nfc(value)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if is_number and abs(value) < 1e308:
+    if is_number(value):
         return property_name("n", name), float(value)
     return property_name("o", name), True
 
@@ -379,33 +411,12 @@ def _few_groups(
 
 
 def _link_row(link: Link) -> dict[str, Any]:
-    return {
-        "source": link.source,
-        "name": link.name,
-        "target": link.target,
-        "origin": link.origin,
-        "variant": link.variant,
-        "origin_key": ngql.helper_id("origin", link.origin),
-        "properties": encode_attributes(link.properties, f"{link.source} -> {link.target}"),
-    }
+    return {**link_row(link), "origin_key": ngql.helper_id("origin", link.origin)}
 
 
-def _to_vertex(row: Mapping[str, Any]) -> Vertex:
-    labels, origins = row["labels"], row.get("origins")
-    return Vertex(
-        id=row["id"],
-        kind=row["kind"],
-        type=cast(VertexType, row["type"]),
-        name=row["name"],
-        aliases=tuple(json.loads(row["aliases"])),
-        text=row.get("text", ""),
-        doc=row["doc"],
-        parent=row["parent"],
-        order=row["order_key"],
-        level=row["level"],
-        labels=None if labels is None else tuple(json.loads(labels)),
-        attributes=decode_attributes(row.get("attributes", "{}")),
-        origins=decode_attributes(origins) if origins else {},
-        payload=row.get("payload", ""),
-        fingerprint=row["fingerprint"],
-    )
+def _to_vertex(columns: Sequence[str], row: Sequence[Any]) -> Vertex:
+    found = named(columns, row)
+    for column in ("aliases", "labels"):
+        if found[column] is not None:
+            found[column] = json.loads(found[column])
+    return row_vertex(found)

@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +18,12 @@ Rows = list[list[Any]]
 #: Faults that pass: a new leader, a schema that has not reached every service yet, a lost session.
 _PASSING = re.compile(
     r"LEADER_CHANGED|leader|TagNotFound|EdgeNotFound|Tag not found|Edge not found|No schema found"
-    r"|not existed|Unknown column|SpaceNotFound|Session (?:was )?not|timed out|RPC failure"
-    r"|Host not enough",
+    r"|not existed|Unknown column|not found the property|IndexNotFound|no index to use"
+    r"|SpaceNotFound|Session (?:was )?not|timed out|RPC failure|Host not enough",
     re.IGNORECASE,
 )
+#: The longest pause. A schema reaches every service within two heartbeats of 10 s.
+_LONGEST_PAUSE = 8.0
 _SPACE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
@@ -35,7 +38,8 @@ class NebulaOptions:
         space: The space: a letter or underscore, then letters, digits and underscores, 63 at most.
         timeout: Seconds to wait for an answer, > 0.
         retries: How often a statement is sent again, 0 and up.
-        backoff: Seconds before the first repetition, doubled each time.
+        backoff: Seconds before the first repetition, doubled each time up to 8.
+        sessions: Sessions at a time, 1 and up; more threads wait.
         tls: ``nebula3.Config.SSL_config`` for TLS; ``None`` without.
     """
 
@@ -44,8 +48,9 @@ class NebulaOptions:
     password: str = field(default="nebula", repr=False)
     space: str = "semxpath"
     timeout: float = 30.0
-    retries: int = 6
+    retries: int = 9
     backoff: float = 0.1
+    sessions: int = 16
     tls: Any = None
 
 
@@ -72,8 +77,10 @@ class NebulaClient:
         self.options = options
         self.statements = 0
         self._sleep = sleep
+        self.bytes = 0
         self._idle: list[Any] = []
         self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(options.sessions)
         self._in_space = False
         self._pool = self._connect()
 
@@ -100,8 +107,9 @@ class NebulaClient:
         message = ""
         for attempt in range(self.options.retries + 1):
             if attempt:
-                self._sleep(self.options.backoff * 2 ** (attempt - 1))
-            rows, message, passing = self._attempt(text, parameters or {})
+                self._sleep(min(self.options.backoff * 2 ** (attempt - 1), _LONGEST_PAUSE))
+            with self._slots:
+                rows, message, passing = self._attempt(text, parameters or {})
             if rows is not None:
                 return rows
             if not passing:
@@ -118,13 +126,15 @@ class NebulaClient:
 
     def _attempt(self, text: str, parameters: Mapping[str, Any]) -> tuple[Rows | None, str, bool]:
         """One try: the rows, or what went wrong and whether it may pass."""
-        from nebula3.Exception import IOErrorException
+        from nebula3.Exception import IOErrorException, NotValidConnectionException
         from nebula3.gclient.net.base import _build_byte_param
 
-        self.statements += 1
+        with self._lock:
+            self.statements += 1
+            self.bytes += len(text.encode())
         try:
             session = self._session()
-        except (OSError, IOErrorException, RuntimeError) as error:
+        except (OSError, IOErrorException, NotValidConnectionException, RuntimeError) as error:
             return None, str(error), True
         try:
             result = session.execute_parameter(text, _build_byte_param(dict(parameters)))
@@ -165,33 +175,54 @@ class NebulaClient:
         import logging
 
         from nebula3.Config import Config
-        from nebula3.Exception import AuthFailedException, ClientServerIncompatibleException
+        from nebula3.Exception import AuthFailedException
         from nebula3.gclient.net import ConnectionPool
 
         # The client logs each fault; what matters of it is in our errors.
         logging.getLogger("nebula3").setLevel(logging.CRITICAL)
         config = Config()
         config.timeout = int(self.options.timeout * 1000)
-        config.max_connection_pool_size = 64
+        config.max_connection_pool_size = self.options.sessions * len(self.options.addresses)
+        addresses = self._answering()
         pool = ConnectionPool()
         try:
-            if not pool.init(list(self.options.addresses), config, self.options.tls):
-                raise StoreError("NebulaGraph does not answer", where=self.where)
+            pool.init(addresses, config, self.options.tls)
             self._idle.append(pool.get_session(self.options.user, self.options.password))
         except AuthFailedException as error:
             pool.close()
             raise StoreError("NebulaGraph refused user or password", where=self.where) from error
-        except ClientServerIncompatibleException as error:
-            raise StoreVersionError(
-                "NebulaGraph speaks another protocol version",
-                where=self.where,
-                hint="this client works with NebulaGraph 3",
-            ) from error
-        except StoreError:
-            raise
         except Exception as error:
+            pool.close()
             raise StoreError(f"NebulaGraph does not answer: {error}", where=self.where) from error
         return pool
+
+    def _answering(self) -> list[Address]:
+        """The addresses that answer: a cluster works while one of its graph services does."""
+        from nebula3.Exception import ClientServerIncompatibleException
+        from nebula3.gclient.net.Connection import Connection
+
+        found: list[Address] = []
+        message = "no address given"
+        for host, port in self.options.addresses:
+            connection = Connection()
+            try:
+                milliseconds = int(self.options.timeout * 1000)
+                connection.open_SSL(host, port, milliseconds, self.options.tls)
+                found.append((host, port))
+            except ClientServerIncompatibleException as error:
+                raise StoreVersionError(
+                    "NebulaGraph speaks another protocol version",
+                    where=f"nebula://{host}:{port}",
+                    hint="this client works with NebulaGraph 3",
+                ) from error
+            except Exception as error:  # of the socket, of TLS or of the protocol
+                message = str(error) or type(error).__name__
+            finally:
+                with suppress(Exception):
+                    connection.close()
+        if not found:
+            raise StoreError(f"NebulaGraph does not answer: {message}", where=self.where)
+        return found
 
 
 def plain(value: Any) -> Any:

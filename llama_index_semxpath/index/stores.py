@@ -23,6 +23,7 @@ from llama_index_semxpath.index.writing import Writer
 
 if TYPE_CHECKING:
     from llama_index_semxpath.index.milvus import MilvusProjection
+    from llama_index_semxpath.index.vector_table import TableVectors
 
 
 class Projections:
@@ -51,11 +52,11 @@ class Projections:
 
     def vectors(self) -> Projection | None:
         """The vector store; ``None`` where the catalog alone holds the vectors."""
-        if not self._config.vectors_uri:
+        if not self._config.has_vectors:
             return None
         with self._lock:
             if "vectors" not in self._open:
-                self._open["vectors"] = open_vectors(self._config, self._embeddings.dimension)
+                self._open["vectors"] = open_vectors(self._config, self._embeddings)
             return self._open["vectors"]
 
     def graph(self) -> Projection | None:
@@ -118,6 +119,10 @@ class Projections:
             from llama_index_semxpath.index.graph_memory import MemoryGraph
 
             return PropertyGraphProjection(MemoryGraph())
+        if self._config.graph != "ladybug":
+            from llama_index_semxpath.index.graph_nebula import NebulaGraph
+
+            return PropertyGraphProjection(NebulaGraph.from_url(self._config.graph))
         from llama_index_semxpath.index.graph_ladybug import LadybugGraph
 
         return PropertyGraphProjection(LadybugGraph(self._config.graph_path))
@@ -138,18 +143,27 @@ def _set_aside(path: Path) -> list[Path]:
     return moved
 
 
-def open_vectors(config: StoreConfig, dimension: int) -> MilvusProjection:
+def open_vectors(
+    config: StoreConfig, embeddings: Embeddings, *, create: bool = True
+) -> MilvusProjection | TableVectors:
     """Opens the vector store of a store that has one.
 
     Args:
         config: The store's configuration.
-        dimension: Components of its vectors.
+        embeddings: The store's vectors, for their dimension.
+        create: Make a table of the catalog's database when it is not there.
     """
+    if config.vectors == "catalog":
+        from llama_index_semxpath.index.vector_table import TableVectors
+
+        database = embeddings.catalog.database
+        return TableVectors(database, dimension=embeddings.dimension, create=create)
     from llama_index_semxpath.index.milvus import MilvusProjection
+    from llama_index_semxpath.index.vector_table import TableVectors
 
     return MilvusProjection(
         config.vectors_uri,
-        dimension=dimension,
+        dimension=embeddings.dimension,
         collection=config.collection,
         token=config.milvus_token,
         timeout=config.patience,
