@@ -21,6 +21,7 @@ from llama_index_semxpath.index.codec import (
 )
 from llama_index_semxpath.index.connection import ConflictError, Connection
 from llama_index_semxpath.index.diff import Changes, assign_keys, compare
+from llama_index_semxpath.index.embedding_text import keyword_text
 from llama_index_semxpath.index.history_rows import (
     KEEP_ROW,
     Signature,
@@ -71,6 +72,8 @@ class CatalogWriter:
         self._words = words
         self._version: int | None = None
         self._signature = Signature()
+        #: Projections that the store is not configured with: they get whole documents if ever.
+        self.absent: frozenset[str] = frozenset()
 
     @property
     def connection(self) -> Connection:
@@ -110,7 +113,7 @@ class CatalogWriter:
         )
         tree = [item.node for item in prepared]
         doc = tree[0].id
-        part, layout, weight, known = self._head(doc)
+        part, layout, weight, known = self.head(doc)
         stored = self._stored(part) if known else {}
         assign_keys(stored, tree, part)
         access = self._access_codes(effective_labels(tree))
@@ -242,7 +245,8 @@ class CatalogWriter:
 
     # The steps of put_document
 
-    def _head(self, doc: str) -> tuple[str, bytes, float, bool]:
+    def head(self, doc: str) -> tuple[str, bytes, float, bool]:
+        """Component, layout and weight of a document, and whether the store holds it."""
         row = self._connection.execute(
             "SELECT part, layout, weight FROM documents WHERE id = ?", (doc,)
         ).fetchone()
@@ -321,7 +325,11 @@ class CatalogWriter:
     def _put_words(self, rows: Iterable[tuple[int, PreparedNode]]) -> None:
         self._words.put(
             self._connection,
-            [(pk, segment(p.path), segment(p.node.text)) for pk, p in rows if p.node.text],
+            [
+                (pk, segment(p.path), segment(text))
+                for pk, p in rows
+                if (text := keyword_text(p.node))
+            ],
         )
 
     def _taken(self, nodes: Iterable[PreparedNode]) -> str:
@@ -371,6 +379,11 @@ class CatalogWriter:
                 self._outbox(target, "nodes", doc, ids)
 
     def _outbox(self, target: str, what: str, doc: str, ids: Sequence[str] | None) -> None:
+        if target in self.absent and what in ("nodes", "document"):
+            what, ids = "document", None
+            sql = "SELECT 1 FROM outbox WHERE target = ? AND doc = ? AND what = ?"
+            if self._connection.execute(sql, (target, doc, what)).fetchone() is not None:
+                return
         self._connection.execute(
             "INSERT INTO outbox (target, what, doc, ids) VALUES (?, ?, ?, ?)",
             (target, what, doc, None if ids is None else json.dumps(ids, ensure_ascii=False)),

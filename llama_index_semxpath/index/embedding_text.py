@@ -21,10 +21,14 @@ _WITH_CHILDREN = {
 }
 
 
-def heading_paths(nodes: Sequence[TreeNode]) -> list[str]:
+def heading_paths(nodes: Sequence[TreeNode], around: str = "") -> list[str]:
     """For each node of a document in pre-order, the titles around it, outermost first.
 
     The document's own title and the node's own title are left out.
+
+    Args:
+        nodes: A whole document, or a node with all that is below it.
+        around: The titles around the first node.
 
     Example:
         >>> d = TreeNode("d", "Document", "d", attributes={"title": "Handbook"})
@@ -33,7 +37,7 @@ def heading_paths(nodes: Sequence[TreeNode]) -> list[str]:
         >>> heading_paths([d, s, p])
         ['', '', 'Leave']
     """
-    below: dict[str | None, str] = {None: ""}
+    below: dict[str | None, str] = {nodes[0].parent: around} if nodes else {}
     paths = []
     for node in nodes:
         path = below[node.parent]
@@ -106,6 +110,16 @@ def _content(node: TreeNode, children: Sequence[TreeNode]) -> str | None:
         fields = [f"{key}: {value}" for key, value in node.attributes.items()]
         return cut("; ".join(fields) or node.text, _BLOCK_TOKENS) or None
     return cut(node.text, _BLOCK_TOKENS) or None
+
+
+def keyword_text(node: TreeNode) -> str:
+    """What the keyword index holds of a node: its text, and the values of a record.
+
+    Example:
+        >>> keyword_text(TreeNode("t", "Task", "d", attributes={"name": "Buy milk", "n": 3}))
+        'Buy milk'
+    """
+    return node.text if node.kind in DOCUMENT_KINDS else _record(node)
 
 
 def _record(node: TreeNode) -> str:

@@ -172,6 +172,19 @@ class History:
                     found[id_] = read_node(row)
         return found
 
+    def vectors(self, model: int, ids: Sequence[str], revision: int) -> dict[str, bytes]:
+        """Float32 bytes by node id, of nodes as a revision had them."""
+        sql = (
+            "SELECT h.id, v.vector FROM node_history h JOIN vectors v "
+            "ON v.model = ? AND v.hash = h.vector "
+            "WHERE h.id = ? AND h.from_revision <= ? AND h.to_revision > ?"
+        )
+        found: dict[str, bytes] = {}
+        with self._catalog.database.read() as connection:
+            for id_ in ids:
+                found.update(connection.execute(sql, (model, id_, revision, revision)))
+        return found
+
     def versions(self, id_: str) -> list[NodeVersion]:
         """All versions of a node that are kept, oldest first, times without it among them."""
         past = (

@@ -129,6 +129,7 @@ _HISTORY = """
 ALTER TABLE nodes ADD COLUMN since INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX nodes_since ON nodes (since);
 CREATE INDEX documents_version ON documents (version);
+CREATE INDEX outbox_doc ON outbox (target, doc);
 
 -- One row a write, numbered as the store's version; times never run backward.
 CREATE TABLE revisions (

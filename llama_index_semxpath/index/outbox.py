@@ -37,6 +37,16 @@ def pending(catalog: Catalog, target: str | None = None) -> int:
     return int(row[0])
 
 
+def waiting(catalog: Catalog, targets: Sequence[str]) -> bool:
+    """Whether anything waits for one of some projections."""
+    if not targets:
+        return False
+    marks = ", ".join("?" * len(targets))
+    sql = f"SELECT 1 FROM outbox WHERE target IN ({marks}) LIMIT 1"
+    with catalog.database.read() as connection:
+        return connection.execute(sql, targets).fetchone() is not None
+
+
 def drain(
     catalog: Catalog,
     projection: Projection,

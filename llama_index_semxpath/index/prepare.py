@@ -32,7 +32,19 @@ def prepare_nodes(nodes: Sequence[TreeNode]) -> list[PreparedNode]:
         ['']
     """
     check_tree(nodes)
-    paths = heading_paths(nodes)
+    return prepare_subtree(nodes)
+
+
+def prepare_subtree(nodes: Sequence[TreeNode], around: str = "") -> list[PreparedNode]:
+    """:func:`prepare_nodes` for a node with all that is below it, of a tree that was checked.
+
+    Args:
+        nodes: The nodes in pre-order.
+        around: Titles of the nodes around the first one.
+    """
+    for node in nodes:
+        check_strings(node)
+    paths = heading_paths(nodes, around)
     embeds = embedding_texts(nodes, paths)
     prepared = []
     for node, path, embed in zip(nodes, paths, embeds, strict=True):
@@ -47,11 +59,10 @@ def prepare_nodes(nodes: Sequence[TreeNode]) -> list[PreparedNode]:
 
 
 def check_tree(nodes: Sequence[TreeNode]) -> None:
-    """Checks that the nodes are one document's tree in pre-order, of strings that can be stored.
+    """Checks that the nodes are one document's tree in pre-order.
 
     Raises:
         StoreError: They are not.
-        AttributeValueError: An id, kind, label or text that cannot be stored.
     """
     if not nodes:
         raise StoreError("a document without nodes cannot be stored")
@@ -71,10 +82,15 @@ def check_tree(nodes: Sequence[TreeNode]) -> None:
         if node is not root and node.parent not in seen:
             raise StoreError("the node's parent does not come before it", where=where)
         seen.add(node.id)
-        _check_strings(node)
 
 
-def _check_strings(node: TreeNode) -> None:
+def check_strings(node: TreeNode) -> None:
+    """Checks that every store can hold the strings of a node.
+
+    Raises:
+        StoreError: Its id is empty or too long.
+        AttributeValueError: An id, kind, label or text that cannot be stored.
+    """
     check_text(node.id, "id", node.id)
     if not node.id or len(node.id.encode()) > MAX_ID_BYTES:
         raise StoreError(f"an id must have 1 to {MAX_ID_BYTES} bytes", where=printable(node.id))

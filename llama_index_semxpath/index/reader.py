@@ -22,7 +22,8 @@ from llama_index_semxpath.index.codec import printable
 from llama_index_semxpath.index.columns import load_table, past_table, update_table
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.embedding import Vector, as_embedder
-from llama_index_semxpath.index.keyword_source import CatalogKeywords
+from llama_index_semxpath.index.history import History, When
+from llama_index_semxpath.index.keyword_source import CatalogKeywords, RankedKeywords
 from llama_index_semxpath.index.match import Match, NodeView, QueryResult
 from llama_index_semxpath.index.places import Places
 from llama_index_semxpath.index.rows import StoredDocument
@@ -37,7 +38,7 @@ from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath.plan import Plan
 
 if TYPE_CHECKING:
-    from llama_index_semxpath.index.vector_search import MilvusSearch
+    from llama_index_semxpath.index.vector_search import VectorSearch
 
 #: Principals whose views are kept at a time.
 _PRINCIPALS = 64
@@ -46,7 +47,7 @@ _LEAST_COSINE = 0.05
 
 
 @dataclass(slots=True)
-class _Moment:
+class Moment:
     """One state of the store, as columns and vectors."""
 
     version: int
@@ -54,7 +55,6 @@ class _Moment:
     vectors: NodeVectors
     engine: MemoryEngine
     parts: dict[frozenset[str], tuple[MemoryEngine, Mask | None]] = field(default_factory=dict)
-    past: int | None = None
 
 
 class Reader:
@@ -84,7 +84,7 @@ class Reader:
         self.embeddings.check()
         self._remote = self._remote_search()
         self._lock = threading.Lock()
-        self._moment: _Moment | None = None
+        self._moment: Moment | None = None
 
     @classmethod
     def open(cls, store: StoreConfig | Path | str, *, embed_model: Any = None) -> Reader:
@@ -260,7 +260,7 @@ class Reader:
             mask = self._mask(moment, principal)
             wanted = self._wanted(moment, scope, kinds, principal)
             hits: list[tuple[str, float]] = []
-            keywords = CatalogKeywords(self.catalog)
+            keywords = self._keywords(moment)
             if limit <= 0:
                 return []
             for id_, score in keywords.ranked(text, None if wanted is not None else limit):
@@ -328,15 +328,37 @@ class Reader:
                 raise UnknownDocumentError("the store holds no such document", where=printable(id_))
             return self._matches(moment, mask, rows, np.ones(len(rows)), {})
 
+    def at(self, when: When) -> Reader:
+        """The store as it was at a moment: takes the same questions, over what stood there then.
+
+        A node that the principal may not read today is not readable in the past either. Relations
+        and entities have no past: those of today count.
+
+        Args:
+            when: A revision number, or a time; a date is its last moment in UTC.
+
+        Raises:
+            StoreError: There was no such moment, or it was purged.
+        """
+        from llama_index_semxpath.index.past import PastReader
+
+        return PastReader(self, History(self.catalog).number(when))
+
     # Inside
 
+    def _read_nodes(self, ids: Sequence[str]) -> dict[str, TreeNode]:
+        return self.catalog.nodes(ids)
+
+    def _keywords(self, moment: Moment) -> RankedKeywords:
+        return CatalogKeywords(self.catalog)
+
     @contextmanager
-    def _now(self) -> Iterator[_Moment]:
+    def _now(self) -> Iterator[Moment]:
         """The present state; all reads within see the same one."""
         with self.catalog.moment():
             yield self._refreshed()
 
-    def _refreshed(self) -> _Moment:
+    def _refreshed(self) -> Moment:
         version = self.catalog.version
         with self._lock:
             moment = self._moment
@@ -362,29 +384,31 @@ class Reader:
                 self._moment = moment
             return moment
 
-    def _make_moment(self, version: int, table: TreeTable, vectors: NodeVectors) -> _Moment:
+    def _make_moment(self, version: int, table: TreeTable, vectors: NodeVectors) -> Moment:
         keywords = CatalogKeywords(self.catalog)
         scorer = default_scorer(vectors, keywords)
-        engine = MemoryEngine(Dataset(table, scorer=scorer, keywords=keywords))
-        return _Moment(version, table, vectors, engine)
+        limit = self.config.exact_limit
+        dataset = Dataset(table, scorer=scorer, keywords=keywords, exact_limit=limit)
+        engine = MemoryEngine(dataset)
+        return Moment(version, table, vectors, engine)
 
     @property
     def _search(self) -> RemoteSearch | None:
         return None if self._remote is None else self._remote.search
 
-    def _remote_search(self) -> MilvusSearch | None:
+    def _remote_search(self) -> VectorSearch | None:
         """A server searches large stores; an embedded Milvus is slower than the matrix."""
-        if not self.config.vectors_uri or self.config.is_lite:
+        if not self.config.has_vectors or self.config.is_lite:
             return None
         from llama_index_semxpath.index.stores import open_vectors
-        from llama_index_semxpath.index.vector_search import MilvusSearch
+        from llama_index_semxpath.index.vector_search import VectorSearch
 
-        return MilvusSearch(lambda: open_vectors(self.config, self.embeddings.dimension))
+        return VectorSearch(lambda: open_vectors(self.config, self.embeddings, create=False))
 
-    def _mask(self, moment: _Moment, principal: Principal) -> Mask | None:
+    def _mask(self, moment: Moment, principal: Principal) -> Mask | None:
         return self._part(moment, principal)[1]
 
-    def _part(self, moment: _Moment, principal: Principal) -> tuple[MemoryEngine, Mask | None]:
+    def _part(self, moment: Moment, principal: Principal) -> tuple[MemoryEngine, Mask | None]:
         """What the principal may read: an engine over it, and a mask over the rows."""
         labels = principal_labels(principal)
         part = moment.parts.get(labels)
@@ -399,7 +423,7 @@ class Reader:
             part = moment.parts[labels] = (engine, mask)
         return part
 
-    def _scope(self, moment: _Moment, scope: str | None, principal: Principal) -> Rows | None:
+    def _scope(self, moment: Moment, scope: str | None, principal: Principal) -> Rows | None:
         """Roots of the subtrees that a scope names, none below another."""
         if scope is None:
             return None
@@ -417,7 +441,7 @@ class Reader:
 
     def _wanted(
         self,
-        moment: _Moment,
+        moment: Moment,
         scope: str | None,
         kinds: Sequence[str] | None,
         principal: Principal,
@@ -439,7 +463,7 @@ class Reader:
         return wanted
 
     def _ranked(
-        self, moment: _Moment, mask: Mask | None, hits: Sequence[tuple[str, float]], name: str
+        self, moment: Moment, mask: Mask | None, hits: Sequence[tuple[str, float]], name: str
     ) -> list[Match]:
         rows = np.array([moment.table.position(id_) for id_, _ in hits], np.int32)
         scores = np.clip(np.array([score for _, score in hits]), 0.0, 1.0)
@@ -447,7 +471,7 @@ class Reader:
 
     def _matches(
         self,
-        moment: _Moment,
+        moment: Moment,
         mask: Mask | None,
         rows: Rows,
         scores: Any,
@@ -455,7 +479,7 @@ class Reader:
     ) -> list[Match]:
         table, places = moment.table, Places(moment.table, mask)
         ids = [table.ids[row] for row in rows.tolist()]
-        nodes = self.catalog.nodes(ids)
+        nodes = self._read_nodes(ids)
         matches = []
         for at, (row, id_) in enumerate(zip(rows.tolist(), ids, strict=True)):
             if id_ in nodes:
@@ -471,7 +495,7 @@ class Reader:
             matches.append(Match(view, float(scores[at]), reasons))
         return matches
 
-    def _value(self, moment: _Moment, mask: Mask | None, found: Evaluation) -> Any:
+    def _value(self, moment: Moment, mask: Mask | None, found: Evaluation) -> Any:
         value = found.value
         if isinstance(value, list) and value and isinstance(value[0], Group):
             return [

@@ -17,6 +17,7 @@ from llama_index_semxpath.index.columns import rows_in_ranges
 from llama_index_semxpath.index.embedding import PROBE, Embedder, Matrix, Vector, same_model
 from llama_index_semxpath.index.embedding_text import text_to_embed
 from llama_index_semxpath.tree.columns import Rows
+from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.patch import Patch
 from llama_index_semxpath.tree.table import TreeTable
 
@@ -167,6 +168,10 @@ class Embeddings:
         self._proven = True
 
 
+#: Nodes by id, those that are there.
+NodeSource = Callable[[Sequence[str]], dict[str, TreeNode]]
+
+
 class _Buffer:
     """Rows of vectors with room behind them, filled by the newest table of a line."""
 
@@ -182,6 +187,8 @@ class _Buffer:
         It is this one where nobody wrote behind those rows and there is room.
         """
         need = used + len(vectors)
+        if not len(vectors):
+            return self
         if self.used != used or need > len(self.rows):
             rows = np.empty((need + need // 8 + _BATCH, self.rows.shape[1]), np.float32)
             rows[:used] = self.rows[:used]
@@ -211,12 +218,18 @@ class NodeVectors:
         table: The whole table of the moment.
         remote: Searches a vector store in place of the matrix, where one is configured; it may
             decline a search.
+        nodes: Reads nodes by id; by default those of the present.
     """
 
     def __init__(
-        self, embeddings: Embeddings, table: TreeTable, remote: RemoteSearch | None = None
+        self,
+        embeddings: Embeddings,
+        table: TreeTable,
+        remote: RemoteSearch | None = None,
+        nodes: NodeSource | None = None,
     ) -> None:
         self._embeddings = embeddings
+        self._nodes = nodes or embeddings.catalog.nodes
         self._remote = remote
         self._table = table
         self._lock = threading.Lock()
@@ -296,14 +309,23 @@ class NodeVectors:
         ids = self._table.ids
         return [(ids[rows[at]], float(cosines[at])) for at in best.tolist()]
 
-    def carried(self, patch: Patch, remote: RemoteSearch | None = None) -> NodeVectors:
+    def carried(
+        self,
+        patch: Patch,
+        remote: RemoteSearch | None = None,
+        nodes: NodeSource | None = None,
+        vectors: Callable[[int, Sequence[str]], dict[str, bytes]] | None = None,
+    ) -> NodeVectors:
         """The vectors of a patched table: those of kept rows stay where they are in memory.
 
         Args:
             patch: How the rows of the new table came from those of this one's.
             remote: See the class.
+            nodes: See the class.
+            vectors: Vectors of a model's code by node id, of nodes that differ; by default those
+                of the present.
         """
-        other = NodeVectors(self._embeddings, patch.table, remote)
+        other = NodeVectors(self._embeddings, patch.table, remote, nodes)
         with self._lock:
             if self._loaded is None or self._buffer is None:
                 return other
@@ -313,7 +335,7 @@ class NodeVectors:
             buffer = self._buffer
         ids = [patch.table.ids[row] for row in patch.fresh.tolist()]
         code = self._embeddings.code()
-        found = self._embeddings.catalog.vectors.of_nodes(code, ids)
+        found = (vectors or self._embeddings.catalog.vectors.of_nodes)(code, ids)
         known = [(row, found[id_]) for row, id_ in zip(patch.fresh.tolist(), ids, strict=True)
                  if id_ in found]  # fmt: skip
         kept = np.flatnonzero(patch.moved >= 0)
@@ -343,8 +365,8 @@ class NodeVectors:
 
     def _texts(self, rows: Sequence[int]) -> list[str]:
         """What would be embedded of nodes that have no vector."""
-        table, catalog = self._table, self._embeddings.catalog
-        nodes = catalog.nodes([table.ids[row] for row in rows])
+        table = self._table
+        nodes = self._nodes([table.ids[row] for row in rows])
         texts = []
         for row in rows:
             node = nodes.get(table.ids[row])
@@ -352,7 +374,7 @@ class NodeVectors:
                 own = table.texts(np.array([row], np.int32))[0]
                 texts.append(own or str(table.attributes(row)))
                 continue
-            below = catalog.subtree(node.id)[1:]
+            below = list(self._nodes(table.ids[row + 1 : int(table.end[row])]).values())
             texts.append(text_to_embed(node, heading_path(table, row), below))
         return texts
 

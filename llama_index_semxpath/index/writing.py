@@ -11,13 +11,15 @@ import numpy as np
 from llama_index_semxpath.engines.parts import bare_title
 from llama_index_semxpath.errors import EmbeddingMismatchError, StoreError
 from llama_index_semxpath.index.catalog import Catalog
-from llama_index_semxpath.index.catalog_writer import CatalogWriter, Written
+from llama_index_semxpath.index.catalog_writer import TARGETS, CatalogWriter, Written
 from llama_index_semxpath.index.codec import digest, printable
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.database import Turn
+from llama_index_semxpath.index.edits import TreeEditor
 from llama_index_semxpath.index.embedding import Vector, unit
 from llama_index_semxpath.index.facts import relate
-from llama_index_semxpath.index.outbox import drain, pending
+from llama_index_semxpath.index.history_rows import Signature
+from llama_index_semxpath.index.outbox import drain, waiting
 from llama_index_semxpath.index.prepare import prepare_nodes
 from llama_index_semxpath.index.projected import ProjectedNodes
 from llama_index_semxpath.index.projection import Projection
@@ -120,9 +122,43 @@ class Writer:
         opened.
         """
         with self.catalog.write() as writer:
+            writer.absent = frozenset(TARGETS).difference(self.targets)
             yield writer
             if writer.changed:
                 self.open_projections()
+
+    @property
+    def targets(self) -> list[str]:
+        """Names of the projections that the store is configured with."""
+        configured = {"vectors": self.config.has_vectors, "graph": self.config.graph != "none"}
+        return [name for name in TARGETS if configured[name]]
+
+    @contextmanager
+    def edit(
+        self,
+        signature: Signature,
+        *,
+        admits: Callable[[frozenset[str] | None], bool] = lambda labels: True,
+        count: Callable[[str], int] = lambda text: 0,
+        embed: bool = True,
+    ) -> Iterator[TreeEditor]:
+        """Edits of single nodes, in one transaction that is one revision of the store.
+
+        Args:
+            signature: Who edits, and why.
+            admits: Whether the editor may change a node, given the labels in force on it.
+            count: Counts the tokens of a text.
+            embed: Whether texts are embedded now; else they wait until a query grades them.
+        """
+        with self.turn(), self.transaction() as writer:
+            writer.sign(signature)
+            keep = self._embed_now if embed else _embed_later
+            editor = TreeEditor(writer, keep, admits, count)
+            yield editor
+            editor.finish()
+
+    def _embed_now(self, nodes: Sequence[PreparedNode]) -> None:
+        self._embed(nodes, lambda what, count: None)
 
     def write(self, trees: Iterable[TreeSource], progress: Progress | None = None) -> Totals:
         """Writes documents, in transactions of some thousand nodes each.
@@ -155,7 +191,7 @@ class Writer:
 
     def project(self, tell: Progress | None = None) -> int:
         """Brings the projections up to the catalog; returns the count of nodes written."""
-        if not pending(self.catalog):
+        if not waiting(self.catalog, self.targets):
             return 0
         try:
             return self._drain(tell)
@@ -231,6 +267,11 @@ class Writer:
             self.embeddings.text_vectors([texts[hash_] for hash_ in part], must_keep=True)
             tell("embeddings", len(part))
         return len(missing)
+
+
+def _embed_later(nodes: Sequence[PreparedNode]) -> None:
+    for node in nodes:
+        node.vector = None
 
 
 def _chunks(trees: Iterable[TreeSource]) -> Iterator[list[TreeSource]]:
