@@ -35,6 +35,9 @@ class Database(ABC):
         words: The keyword index.
     """
 
+    #: ``sqlite`` or ``postgresql``.
+    dialect: str
+
     def __init__(self, place: str, words: Words) -> None:
         self.place = place
         self.words = words

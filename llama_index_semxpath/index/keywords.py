@@ -9,7 +9,8 @@ from collections.abc import Iterator
 _UNSPACED = re.compile(
     r"[\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-_WORD = re.compile(r"\w+")
+# The tokenizer of the index takes an underscore for a separator.
+_WORD = re.compile(r"[^\W_]+")
 _MAX_QUERY_WORDS = 256
 
 

@@ -25,6 +25,7 @@ from llama_index_semxpath.index.embedding import Vector
 from llama_index_semxpath.index.milvus_expr import Condition, OneOf, literal, to_expression
 from llama_index_semxpath.index.projection import ProjectedNode, ProjectedRow
 from llama_index_semxpath.tree.node import Value
+from llama_index_semxpath.xpath.plan import Pushed
 
 #: What a VARCHAR field holds, in bytes.
 _VARCHAR = 65_535
@@ -57,6 +58,9 @@ class MilvusProjection:
     """
 
     name = "vectors"
+    title = "Milvus"
+    is_exact = False
+    most = MAX_RESULTS
 
     def __init__(
         self,
@@ -124,6 +128,19 @@ class MilvusProjection:
                 timeout=self._timeout,
             )
         return [(hit["id"], float(hit["distance"])) for hit in found[0]]
+
+    def pushed(self, condition: Condition, vector: Vector, limit: int) -> Pushed:
+        """What :meth:`search` sends, for a plan."""
+        return Pushed(
+            self.title,
+            to_expression(condition),
+            {
+                "collection": self.collection,
+                "vector": f"{len(vector)} numbers, of the phrase",
+                "limit": min(limit, MAX_RESULTS),
+                "consistency_level": "Strong",
+            },
+        )
 
     def select(self, condition: Condition, limit: int = MAX_RESULTS) -> list[str]:
         """Ids of rows that meet a condition, in no order."""

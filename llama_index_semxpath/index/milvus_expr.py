@@ -19,7 +19,7 @@ Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 #: Fields of the schema that a condition may name; all else is an attribute.
 FIELDS = frozenset({"id", "doc", "order_key", "kind", "level", "weight", "labels"})
-_OPERATORS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+OPERATORS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _INT64 = 2**63
 
@@ -122,11 +122,11 @@ def _print(condition: Condition) -> str:
     if not condition.parts:
         return f"({_NEVER})" if isinstance(condition, AnyOf) else '(id != "")'
     word = " and " if isinstance(condition, All) else " or "
-    return _balanced([_print(part) for part in condition.parts], word)
+    return balanced([_print(part) for part in condition.parts], word)
 
 
 def _compare(condition: Compare) -> str:
-    if condition.op not in _OPERATORS:
+    if condition.op not in OPERATORS:
         raise ExpressionError(f"Milvus has no operator '{condition.op}'")
     name, value = _name(condition.name), literal(condition.value)
     if condition.op == "!=" and condition.name not in FIELDS:
@@ -166,9 +166,15 @@ def _name(name: str) -> str:
     return name if name in FIELDS else f"attributes[{literal(name)}]"
 
 
-def _balanced(parts: Sequence[str], word: str) -> str:
+def balanced(parts: Sequence[str], word: str) -> str:
+    """Conditions joined by a word, as a tree of brackets of the least depth.
+
+    Example:
+        >>> balanced(["a", "b", "c"], " or ")
+        '(a or (b or c))'
+    """
     # The server's parser recurses once a term: flat, it fails at some fifty; as a tree it does not.
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2
-    return f"({_balanced(parts[:middle], word)}{word}{_balanced(parts[middle:], word)})"
+    return f"({balanced(parts[:middle], word)}{word}{balanced(parts[middle:], word)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -45,6 +46,8 @@ class PostgresDatabase(Database):
         StoreError: The server does not answer, or the schema holds something else.
         StoreVersionError: A newer version of the package wrote it.
     """
+
+    dialect = "postgresql"
 
     def __init__(self, url: str, *, create: bool = False, schema: str = "semxpath") -> None:
         self._options, place = _connect_options(url)
@@ -180,7 +183,9 @@ class PostgresDatabase(Database):
 
         with self.translate():
             raw = psycopg.connect(**self._options)
-            raw.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(self.schema)))
+            # Extensions have their types and operators in the schema `public`.
+            names = sql.Identifier(self.schema), sql.Identifier("public")
+            raw.execute(sql.SQL("SET search_path TO {}, {}").format(*names))
             raw.commit()
         return _Connection(raw)
 
@@ -362,7 +367,11 @@ class _Connection:
 
     @property
     def is_broken(self) -> bool:
-        return bool(self.raw.closed or self.raw.broken)
+        """Whether it ended; outside a statement, only a server that hangs up makes itself heard."""
+        if self.raw.closed or self.raw.broken:
+            return True
+        readable, _, _ = select.select([self.raw.fileno()], [], [], 0)
+        return bool(readable) and not self.in_transaction
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
         rows: Rows = self.raw.execute(placeholders(sql), tuple(parameters) or None)

@@ -18,6 +18,7 @@ from llama_index_semxpath.index.migrations import (
     MIGRATIONS,
     statements,
 )
+from llama_index_semxpath.index.sqlite_vectors import add_vector_functions
 from llama_index_semxpath.index.words import Fts5Words
 
 _BUSY_SECONDS = 30.0
@@ -39,6 +40,8 @@ class SqliteDatabase(Database):
         StoreError: There is no store, or the file is not one.
         StoreVersionError: A newer version of the package wrote it.
     """
+
+    dialect = "sqlite"
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         super().__init__(str(path), Fts5Words())
@@ -166,6 +169,7 @@ class SqliteDatabase(Database):
         # WAL with NORMAL keeps every commit across a kill of the process; a power cut may lose the
         # last commits but never tears one.
         connection.execute("PRAGMA synchronous = NORMAL")
+        add_vector_functions(connection)
         return connection
 
     def _reader(self) -> sqlite3.Connection:

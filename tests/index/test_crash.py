@@ -99,6 +99,11 @@ def test_all_stores_survive(spawn, tmp_path):
     crash(spawn, tmp_path, EMBEDDED, range(1, 5))
 
 
+def test_a_catalog_in_postgres_survives(spawn, tmp_path, postgres_server):
+    place = {"catalog_url": postgres_server.url, "catalog_schema": postgres_server.schema()}
+    crash(spawn, tmp_path, {**CATALOG, **place}, range(1, 9))
+
+
 @pytest.mark.slow
 def test_all_stores_survive_200_times(spawn, tmp_path):
     crash(spawn, tmp_path, EMBEDDED, range(1, 201))

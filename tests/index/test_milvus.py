@@ -13,8 +13,6 @@ from llama_index_semxpath.errors import EmbeddingMismatchError, StoreError
 from llama_index_semxpath.index.milvus import MilvusProjection
 from llama_index_semxpath.index.milvus_expr import (
     All,
-    AnyOf,
-    Between,
     Compare,
     Contains,
     ExpressionError,
@@ -22,13 +20,12 @@ from llama_index_semxpath.index.milvus_expr import (
     literal,
     to_expression,
 )
-from llama_index_semxpath.testing.hostile import hostile_strings
 from llama_index_semxpath.testing.projection_suite import (
     DIMENSION,
     HOSTILE_IDS,
-    ProjectionConformance,
     projected,
 )
+from llama_index_semxpath.testing.vector_suite import VectorConformance
 
 CASES = Path(__file__).parent.parent / "cases" / "stores"
 VALUES = json.loads((CASES / "45-filter-values-quotes-backslashes" / "case.json").read_text())[
@@ -36,30 +33,12 @@ VALUES = json.loads((CASES / "45-filter-values-quotes-backslashes" / "case.json"
 ]["values"]
 
 
-def _storable(text: str) -> bool:
-    surrogate = any("\ud800" <= char <= "\udfff" for char in text)
-    return bool(text) and "\x00" not in text and not surrogate and len(text.encode()) <= 65_535
-
-
-class MilvusTests(ProjectionConformance):
-    """The suite that all projections pass, and what Milvus does beyond it."""
+class MilvusTests(VectorConformance):
+    """The suite that all vector stores pass, and what Milvus does beyond it."""
 
     @pytest.fixture(autouse=True)
     def small_pages(self, monkeypatch):
         monkeypatch.setattr("llama_index_semxpath.index.milvus._PAGE", 700)
-
-    def test_search_finds_within_a_range(self, projection):
-        nodes = [projected(f"n{i:03}", i) for i in range(200)]
-        projection.upsert(nodes)
-        vector = np.frombuffer(nodes[42].vector, np.float32)
-        whole = projection.search(vector, All(()), 5)
-        assert whole[0][0] == "n042"
-        assert whole[0][1] == pytest.approx(1, abs=1e-4)
-        inside = projection.search(vector, Between("order_key", "a0.a00100", "a0.a00110"), 50)
-        assert {id_ for id_, _ in inside} == {f"n{i:03}" for i in range(100, 110)}
-        matrix = np.array([np.frombuffer(n.vector, np.float32) for n in nodes[100:110]])
-        exact = sorted(matrix @ vector, reverse=True)
-        assert [score for _, score in inside] == pytest.approx(exact, abs=1e-4)
 
     def test_every_value_is_data_in_a_filter(self, projection):
         values = list(dict.fromkeys([*VALUES, *HOSTILE_IDS[::4]]))
@@ -73,51 +52,6 @@ class MilvusTests(ProjectionConformance):
             assert set(projection.select(Compare("tag", "==", value))) == one
             assert set(projection.select(Compare("tag", "!=", value))) == everyone - one
             assert set(projection.select(OneOf("tag", (value, "nothing")))) == one
-
-    def test_every_key_is_data_in_a_filter(self, projection):
-        projection.upsert(
-            [projected(f"n{i}", i, attributes={key: i}) for i, key in enumerate(HOSTILE_IDS)]
-        )
-        for place, key in list(enumerate(HOSTILE_IDS))[::3]:
-            assert projection.select(Compare(key, "==", place)) == [f"n{place}"]
-
-    def test_the_hostile_corpus(self, projection):
-        """Over 500 strings as ids and values: back byte for byte, and each is only itself."""
-        strings = [text for text in hostile_strings() if _storable(text)]
-        assert len(strings) > 480
-        projection.upsert(
-            [projected(text, i, attributes={"v": text}) for i, text in enumerate(strings)]
-        )
-        assert {row.id for row in projection.scan()} == set(strings)
-        short = [text for text in strings if len(text) < 900]
-        for text in short[::30]:
-            assert projection.select(OneOf("id", (text,))) == [text]
-            assert projection.select(Compare("v", "==", text)) == [text]
-        projection.delete(strings[::2])
-        assert {row.id for row in projection.scan()} == set(strings[1::2])
-
-    def test_typed_attributes(self, projection):
-        projection.upsert(
-            [
-                projected("a", 1, attributes={"n": 5, "ok": True, "tags": ["ice", "fish"]}),
-                projected("b", 2, attributes={"n": 5.5, "ok": False, "size.h": 4}),
-                projected("c", 3, attributes={"n": "5"}),
-            ]
-        )
-        select = projection.select
-        assert select(Compare("n", "==", 5)) == ["a"]
-        assert set(select(Compare("n", ">", 4))) == {"a", "b"}
-        assert select(Compare("ok", "==", True)) == ["a"]
-        assert select(Contains("tags", "ice")) == ["a"]
-        assert select(Compare("tags", "==", "ice")) == []
-        assert select(Compare("size.h", "==", 4)) == ["b"]
-
-    def test_many_alternatives(self, projection):
-        projection.upsert([projected(f"n{i:04}", i) for i in range(600)])
-        ranges = [Between("order_key", f"a0.a{i:05}", f"a0.a{i:05}/") for i in range(0, 600, 2)]
-        assert len(projection.select(AnyOf(tuple(ranges)))) == 300
-        assert projection.select(AnyOf(())) == []
-        assert projection.select(OneOf("kind", ())) == []
 
     def test_it_reopens(self, projection, reopen):
         projection.upsert([projected("a", 1)])

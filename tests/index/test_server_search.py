@@ -10,7 +10,8 @@ from llama_index_semxpath import SemXPathIndex
 from llama_index_semxpath.errors import StoreError
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.milvus import MilvusProjection
-from llama_index_semxpath.index.vector_search import MilvusSearch
+from llama_index_semxpath.index.milvus_expr import to_expression
+from llama_index_semxpath.index.vector_search import VectorSearch
 
 pytestmark = pytest.mark.server
 SECTIONS = {
@@ -24,7 +25,7 @@ LABELS = {"d1": ["staff"], "d2": ["staff", "board"], "Section 3": ["board"]}
 def stores(tmp_path_factory, milvus_server):
     tmp_path = tmp_path_factory.mktemp("stores")
     config = StoreConfig(
-        tmp_path / "a", milvus_uri=milvus_server, collection="searched", graph="none"
+        tmp_path / "a", milvus_uri=milvus_server, collection="searched", graph="none", exact_limit=5
     )
     with (
         SemXPathIndex(config, embed_model=HashEmbedder()) as server,
@@ -41,13 +42,13 @@ def stores(tmp_path_factory, milvus_server):
 def test_it_finds_what_the_exact_search_finds(stores, monkeypatch, who, scope):
     server, exact = stores
     asked = []
-    search = MilvusSearch.search
+    search = VectorSearch.search
 
     def watched(*args):
         asked.append(search(*args))
         return asked[-1]
 
-    monkeypatch.setattr(MilvusSearch, "search", watched)
+    monkeypatch.setattr(VectorSearch, "search", watched)
     server.insert_tree(document("d3", {"A": [str(who), str(scope)]}, labels={"d3": ["none"]}))
     for kinds in None, ["Paragraph"], ["Section"], ["Nope"]:
         options = {"limit": 300, "scope": scope, "kinds": kinds, "principal": who}
@@ -84,3 +85,47 @@ def test_a_mask_that_is_not_of_labels_is_searched_exactly(stores):
     vector = server.reader.embeddings.query_vector("plan")
     hits = server.reader.nearest(vector, 50, only_one, principal=["staff", "board"])
     assert len(hits) == 1
+
+
+@pytest.mark.parametrize("who", [("staff",), ("staff", "board")])
+def test_the_plan_shows_the_filter_as_it_was_sent(stores, monkeypatch, who):
+    server, exact = stores
+    sent = []
+    ask = MilvusProjection.search
+
+    def watched(self, vector, condition, limit):
+        sent.append((to_expression(condition), limit))
+        return ask(self, vector, condition, limit)
+
+    monkeypatch.setattr(MilvusProjection, "search", watched)
+    server.insert_tree(document("d9", {"Z": [str(who)]}, labels={"d9": ["none"]}))
+    query = '/Document[2]//Paragraph[. =~ "plan 2 3 of the blue team"]'
+    plan = server.explain(query, principal=who)
+    print(plan)
+    step = next(step for _, step in plan.walk() if step.operation == "search")
+    assert (step.pushed.text, step.pushed.parameters["limit"]) == sent[-1]
+    assert step.engine == "vectors"
+    assert "approximate search" in step.method
+    for part in 'order_key >= "', 'kind in ["Paragraph"]', "labels in [":
+        assert part in str(plan)
+        assert part.replace('"', "&quot;") in plan._repr_html_()
+    assert "limit = 16384" in str(plan)
+    assert "limit = 16384" in plan._repr_html_()
+    # What the server is asked and what the matrix says agree.
+    found, want = (index.query(query, principal=who) for index in (server, exact))
+    assert [m.id for m in found] == [m.id for m in want]
+
+
+def test_the_plan_says_why_the_server_was_not_asked(stores, monkeypatch):
+    server, exact = stores
+    query = '//Paragraph[. =~ "plan"]'
+    assert "search only above 50,000" in str(exact.explain(query, principal=["staff"]))
+
+    def gone(*_: object, **__: object) -> None:
+        raise StoreError("Milvus cannot be searched")
+
+    monkeypatch.setattr(MilvusProjection, "search", gone)
+    plan = server.explain(query, principal=["staff", "board"])
+    step = next(step for _, step in plan.walk() if step.operation == "grade")
+    assert (step.engine, step.pushed) == ("memory", None)
+    assert "exact search of the matrix: the vector store did not answer" in step.method
