@@ -107,6 +107,16 @@ def _writing(command: Any) -> None:
     check = command("check", "store:check", "compare the catalog with its vectors and graph")
     check.add_argument("--repair", action="store_true", help="mend what is found")
 
+    migrate = command("migrate", "migrate:migrate", "copy a store to other back ends")
+    for option, name, what in (("--from", "source", "copy"), ("--to", "target", "make")):
+        migrate.add_argument(
+            option,
+            dest=name,
+            required=True,
+            metavar="STORE",
+            help=f"the store to {what}: a directory, or a TOML file with its URLs",
+        )
+
     command("demo", "demo:demo", "index the shipped corpus and show queries and answers")
 
 
@@ -148,7 +158,23 @@ def _reading(command: Any) -> None:
 
     show = command("show", "show:show", "write a page to look through the documents")
     show.add_argument("--html", required=True, metavar="FILE", help="the page to write")
+    show.add_argument(
+        "--document", nargs="+", action="extend", metavar="DOC", help="only these documents"
+    )
+    show.add_argument(
+        "--query",
+        nargs="+",
+        action="extend",
+        metavar="QUERY",
+        help="queries to put into the page with results, plan and trace",
+    )
     _add_principal(show)
+
+    mcp = command("mcp", "mcp:mcp", "serve the store to agents over MCP, on stdin and stdout")
+    mcp.add_argument(
+        "--allow-writes", action="store_true", help="also let agents write and remove documents"
+    )
+    _add_principal(mcp)
 
 
 def _add_principal(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from llama_index_semxpath.query_engine.synthesis import (
         HierarchicalSynthesizer as HierarchicalSynthesizer,
     )
+    from llama_index_semxpath.query_engine.toolbox import Toolbox as Toolbox
+    from llama_index_semxpath.query_engine.tools import build_tools as build_tools
 
 # The pipeline itself needs no LlamaIndex; the command line must not pay for it.
 _LAZY = {
@@ -31,7 +33,9 @@ _LAZY = {
     "SectionQueryEngine": "engine",
     "SemXPathQueryEngine": "engine",
     "Support": "support",
+    "Toolbox": "toolbox",
     "build_query_engine": "engine",
+    "build_tools": "tools",
     "renumber_citations": "citations",
 }
 
@@ -43,7 +47,9 @@ __all__ = [
     "SectionQueryEngine",
     "SemXPathQueryEngine",
     "Support",
+    "Toolbox",
     "build_query_engine",
+    "build_tools",
     "renumber_citations",
 ]
 
