@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.schema import Document, TransformComponent
     from llama_index.core.storage.docstore.types import BaseDocumentStore
+    from llama_index.core.tools import FunctionTool
 
     from llama_index_semxpath.index.extraction import Extracted
     from llama_index_semxpath.index.reconcile import CheckReport
@@ -447,6 +448,18 @@ class SemXPathIndex:
             "llama_index_semxpath.query_engine"
         ).build_query_engine
         return build(self, llm=llm, effort=effort, **options)
+
+    def as_tools(self, *, principal: Principal = None, **options: Any) -> list[FunctionTool]:
+        """Read-only tools for a LlamaIndex agent; see ``query_engine.build_tools``.
+
+        Args:
+            principal: Labels of whom the tools read for; no call can change it.
+            options: ``names``, which tools.
+        """
+        build: Callable[..., list[FunctionTool]] = import_module(
+            "llama_index_semxpath.query_engine"
+        ).build_tools
+        return build(self, principal=principal, **options)
 
     @property
     def vector_index(self) -> VectorStoreIndex:
