@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from llama_index_semxpath.errors import UnknownDocumentError
+from llama_index_semxpath.errors import StoreError, UnknownDocumentError
 from llama_index_semxpath.index.catalog_writer import CatalogWriter
 from llama_index_semxpath.index.codec import decode_attributes, printable, searchable
 from llama_index_semxpath.index.connection import Connection
@@ -26,6 +26,8 @@ from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.order import subtree_range
 from llama_index_semxpath.tree.table import Edge
 
+#: Setting of a catalog that a migration is copying into.
+UNFINISHED = "migrating"
 NODE_COLUMNS = "id, kind, doc, parent, text, attributes, order_key, level, tokens, labels"
 _DOCUMENT = (
     "id, part, version, nodes, hash, weight, "
@@ -46,9 +48,11 @@ class Catalog:
         place: The database file, or an SQLAlchemy URL (``postgresql://…``).
         create: Make it when it is not there.
         schema: PostgreSQL schema that holds the tables.
+        unfinished: Also open a catalog that a migration is still copying into.
 
     Raises:
-        StoreError: There is no store, or it is none of ours, or the server does not answer.
+        StoreError: There is no store, or it is none of ours, or the server does not answer, or a
+            migration into it broke off.
         StoreVersionError: A newer version of the package wrote it.
 
     Example:
@@ -63,10 +67,22 @@ class Catalog:
     """
 
     def __init__(
-        self, place: Path | str, *, create: bool = False, schema: str = "semxpath"
+        self,
+        place: Path | str,
+        *,
+        create: bool = False,
+        schema: str = "semxpath",
+        unfinished: bool = False,
     ) -> None:
         self.database = open_database(place, create=create, schema=schema)
         self.vectors = VectorCache(self.database)
+        if not unfinished and self.meta(UNFINISHED) is not None:
+            self.close()
+            raise StoreError(
+                "a migration into this store broke off",
+                where=self.place,
+                hint="run 'semxpath migrate' again, it goes on where it stopped",
+            )
 
     @property
     def place(self) -> str:

@@ -68,6 +68,13 @@ class Database(ABC):
     def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
         """The rows of a statement, read as they are asked for, in bounded memory."""
 
+    def continue_numbers(self, connection: Connection, table: str, column: str) -> None:
+        """After rows were written with numbers of their own: the next number is a new one.
+
+        SQLite takes the greatest number and one by itself.
+        """
+        _ = connection, table, column
+
     @abstractmethod
     def turn(self, lock: Path, patience: float) -> Turn:
         """The lock of the one writer.

@@ -136,6 +136,14 @@ class PostgresDatabase(Database):
             assert isinstance(connection, _Connection)
             yield from connection.stream(sql, parameters)
 
+    def continue_numbers(self, connection: Connection, table: str, column: str) -> None:
+        """Sets the sequence of the column to the greatest number there is."""
+        connection.execute(
+            "SELECT setval(pg_get_serial_sequence(?, ?), "
+            f"(SELECT coalesce(max({column}), 0) + 1 FROM {table}), false)",
+            ('"{}".{}'.format(self.schema.replace('"', '""'), table), column),
+        )
+
     def turn(self, lock: Path, patience: float) -> PostgresTurn:
         """An advisory lock, so that writers on any machine take turns."""
         return PostgresTurn(self, patience)
