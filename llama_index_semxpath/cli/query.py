@@ -52,6 +52,8 @@ def _show(args: argparse.Namespace, result: QueryResult) -> None:
     else:
         print(matches_text([match.to_dict() for match in result], style()))
         remark(args, f"\n{len(result)} result{'' if len(result) == 1 else 's'}")
+    for note in result.plan.notes if result.plan is not None else ():
+        remark(args, f"note: {note}")
     for name, part in (("plan", result.plan), ("trace", result.trace)):
         if part is not None and (name == "trace" or args.explain):
             print(f"\n{part}")

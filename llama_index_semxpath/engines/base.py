@@ -16,6 +16,7 @@ from llama_index_semxpath.engines.result import Evaluation
 from llama_index_semxpath.tree.columns import Floats, Mask, Rows
 from llama_index_semxpath.tree.order import subtree_range
 from llama_index_semxpath.tree.table import TreeTable
+from llama_index_semxpath.xpath.plan import Pushed
 
 Vectors = npt.NDArray[np.float32]
 
@@ -106,6 +107,23 @@ class Scorer(ABC):
         return None
 
 
+@dataclass(slots=True)
+class SearchLog:
+    """How a search was carried out, told by whoever did it, for the plan.
+
+    Args:
+        method: In a few words.
+        engine: ``vectors`` for a vector store, ``memory`` for the matrix.
+        pushed: What the store was asked, exactly as sent.
+        is_cut: Whether more nodes were near enough than the limit let through.
+    """
+
+    method: str = ""
+    engine: str = "vectors"
+    pushed: Pushed | None = None
+    is_cut: bool = False
+
+
 @dataclass(frozen=True)
 class Scope:
     """Where an approximate search looks: whole subtrees, given in every form a store may want.
@@ -115,12 +133,14 @@ class Scope:
         roots: Rows of the subtrees' roots, ascending, none below another; ``None`` for all.
         kinds: Kinds to find; empty for all.
         visible: Rows of the whole table that the reader may see; ``None`` for all.
+        log: Where a store writes what it was asked.
     """
 
     table: TreeTable
     roots: Rows | None = None
     kinds: tuple[str, ...] = ()
     visible: Mask | None = None
+    log: SearchLog = field(default_factory=SearchLog, compare=False, repr=False)
 
     @property
     def row_ranges(self) -> list[tuple[int, int]]:
@@ -129,6 +149,17 @@ class Scope:
             return [(1, len(self.table))]
         ends = self.table.end[self.roots]
         return list(zip(self.roots.tolist(), ends.tolist(), strict=True))
+
+    def rows_of(self, kinds: Sequence[str]) -> Rows:
+        """Rows of the whole table that are in the scope and of one of some kinds."""
+        wanted = [kind for kind in kinds if not self.kinds or kind in self.kinds]
+        codes = [code for kind in wanted if (code := self.table.kind_codes.get(kind)) is not None]
+        keep = np.isin(self.table.kind, codes)
+        inside = np.zeros(len(self.table), np.bool_)
+        for low, high in self.row_ranges:
+            inside[low:high] = True
+        keep &= inside if self.visible is None else inside & self.visible
+        return np.flatnonzero(keep).astype(np.int32)
 
     @property
     def key_ranges(self) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llama_index_semxpath.engines.base import Dataset, Scope, SearchRequest, Targets
+from llama_index_semxpath.engines.base import Dataset, Scope, Scorer, SearchRequest, Targets
 from llama_index_semxpath.engines.leaves import OWN_TEXT
 from llama_index_semxpath.engines.sets import NodeSet, ValueSet, flags, group_starts
 from llama_index_semxpath.engines.values import Scores, Strings, Value
@@ -21,7 +21,6 @@ from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import ast
 
 if TYPE_CHECKING:
-    from llama_index_semxpath.engines.base import Scorer
     from llama_index_semxpath.engines.evaluate import Evaluator
 
 #: Most subtrees that a search is restricted to, and most nodes it returns.
@@ -115,10 +114,14 @@ class Grader:
         Returns ``None`` where the filter is another, the nodes are few, or there is no index.
         """
         scorer = self.dataset.scorer
-        if scorer is None or len(rows) <= self.dataset.exact_limit or evaluator.passing <= 0:
-            return None
         phrase = _plain_phrase(expr, evaluator)
-        if phrase is None:
+        if scorer is None or phrase is None or evaluator.passing <= 0:
+            return None
+        limit = self.dataset.exact_limit
+        if len(rows) <= limit:
+            if type(scorer).search is not Scorer.search:
+                exact = f"exact, all {len(rows):,} (search only above {limit:,})"
+                evaluator.recorder.method(expr, exact)
             return None
         scope = self._scope(origin, step)
         request = SearchRequest(scope, evaluator.passing, _SEARCH_LIMIT)
@@ -128,8 +131,11 @@ class Grader:
             raise
         except Exception as error:
             raise ScorerError("the vector search failed", where=str(error)) from error
-        if found is None:
-            evaluator.recorder.method(expr, f"exact, all candidates, {scorer.name}", "memory")
+        log = scope.log
+        if found is None or log.is_cut:
+            cut = f"more than {_SEARCH_LIMIT:,} are near"
+            reason = cut if log.is_cut else "no index to search"
+            evaluator.recorder.method(expr, f"exact, all {len(rows):,} ({reason})")
             return None
         places = [self.table.position(node_id) for node_id in found[0]]
         scores = np.zeros(len(self.table))
@@ -139,7 +145,8 @@ class Grader:
                 scores[place] = score
         grades = scores[rows]
         self.known[(phrase, None, scorer.name)] = np.where(scores > 0, scores, np.nan)
-        evaluator.recorder.method(expr, f"approximate search, {len(found[0])} hits", "vectors")
+        method = f"{log.method or 'approximate search'}, {len(found[0]):,} hits"
+        evaluator.recorder.method(expr, method, log.engine, log.pushed)
         return grades >= evaluator.passing, grades
 
     def _scope(self, origin: NodeSet, step: ast.Step) -> Scope:

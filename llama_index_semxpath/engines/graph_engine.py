@@ -99,6 +99,7 @@ class GraphEngine:
         plan = Plan(query, to_text(expr), list(rules), walk.steps + result.plan.steps)
         if visible is not None:
             plan.access = (int(visible[1:].sum()), len(self.dataset.table) - 1)
+        plan.scorer = result.plan.scorer
         plan.ms = (time.perf_counter() - began) * 1000
         result.plan = plan
         return result.head(top_k)

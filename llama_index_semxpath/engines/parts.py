@@ -27,6 +27,11 @@ _LETTER = re.compile(r"[^\W\d_]")
 _LONGEST = 400
 
 
+def has_parts(kind: str) -> bool:
+    """Whether nodes of a kind are also graded by their title or values."""
+    return kind in _TITLED or kind not in DOCUMENT_KINDS
+
+
 def split_parts(text: str) -> list[str]:
     """The sentences or list items of a value that hold a letter.
 

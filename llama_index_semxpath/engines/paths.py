@@ -31,6 +31,7 @@ from llama_index_semxpath.engines.values import Value
 from llama_index_semxpath.tree.columns import Floats, Mask, Rows
 from llama_index_semxpath.xpath import ast
 from llama_index_semxpath.xpath.names import TREE_RELATIONS
+from llama_index_semxpath.xpath.planner import is_any_below
 from llama_index_semxpath.xpath.types import type_of
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class PathWalker:
             following = steps[place + 1] if place + 1 < len(steps) else None
             began = time.perf_counter()
             # `//X[2]` counts among the children of each parent, with no list of all parents.
-            if _is_plain(step) and following is not None and _is_child(following):
+            if following is not None and is_any_below(step, (following,)):
                 step, skip = following, True
                 found = self._children_below(found, step)
             else:
@@ -103,13 +104,7 @@ class PathWalker:
             return known[1]
         found: list[ast.Step] = []
         for step in steps:
-            if (
-                found
-                and _is_plain(found[-1])
-                and step.axis == "child"
-                and step.test.type != "text"
-                and not self.positional(step.filters)
-            ):
+            if found and is_any_below(found[-1], (step,)) and not self.positional(step.filters):
                 found[-1] = replace(step, axis="descendant")
             else:
                 found.append(step)
@@ -165,6 +160,7 @@ class PathWalker:
             )
         if not self.positional(step.filters):
             reached = self._split(found, lambda part: self._reach(part, step))
+            self._reached(step, reached)
             for part in step.filters:
                 began = time.perf_counter()
                 reached = self.filtered(reached, part, found, step)
@@ -251,6 +247,7 @@ class PathWalker:
 
     def _counted(self, entries: NodeSet, group: Any, step: ast.Step) -> NodeSet:
         """Applies filters within groups of entries that stand in axis order."""
+        self._reached(step, entries)
         for part in step.filters:
             began = time.perf_counter()
             entries, group = self._filter_groups(entries, group, part)
@@ -270,7 +267,7 @@ class PathWalker:
         position, size = ranks(group)
         mask, scores = self.position_mask(part, entries.rows, position, size)
         kept = _scaled(entries, scores).keep(mask)
-        self.evaluator.recorder.trace(part, self.table, entries.rows, mask, None, None)
+        self._trace(part, entries.rows, mask, scores)
         return kept, group[mask]
 
     def position_mask(
@@ -349,8 +346,7 @@ class PathWalker:
             with evaluator.recorder.nested():
                 outcome = evaluator.condition(part.expr, Context(rows))
         mask, scores = outcome
-        bar = None if scores is None else evaluator.passing
-        evaluator.recorder.trace(part, self.table, rows, mask, scores, bar)
+        self._trace(part, rows, mask, scores)
         if back is not None:
             mask = mask[back]
             scores = None if scores is None else scores[back]
@@ -392,6 +388,20 @@ class PathWalker:
         self.evaluator.fail("nodes and attributes cannot be united", expr)
         raise AssertionError
 
+    def _reached(self, step: ast.Step, found: NodeSet) -> None:
+        """Tells the trace what a step reached, before its filters."""
+        if self.evaluator.recorder.is_tracing:
+            self.evaluator.recorder.reached(step, self.table, np.unique(found.rows))
+
+    def _trace(self, part: ast.Filter, rows: Rows, mask: Mask, scores: Floats | None) -> None:
+        """Tells the trace what a filter kept, with the single grades of a combined one."""
+        evaluator = self.evaluator
+        if not evaluator.recorder.is_tracing:
+            return
+        bar = None if scores is None else evaluator.passing
+        parts = {} if scores is None else evaluator.grader.why(rows)
+        evaluator.recorder.trace(part, self.table, rows, mask, scores, bar, parts)
+
     def _record(self, part: ast.Step | ast.Filter, found: NodeSet | ValueSet, began: float) -> None:
         self.evaluator.recorder.ran(part, len(found.rows), (time.perf_counter() - began) * 1000)
 
@@ -399,15 +409,6 @@ class PathWalker:
 def _needs_graph(step: ast.Step) -> bool:
     """``rel::CONTAINS`` and ``rel::NEXT`` are read from the tree."""
     return step.axis in ("rel", "inv") and step.test.name not in TREE_RELATIONS
-
-
-def _is_child(step: ast.Step) -> bool:
-    return step.axis == "child" and step.test.type != "text"
-
-
-def _is_plain(step: ast.Step) -> bool:
-    """Whether a step is the ``//`` of a path."""
-    return step.axis == "descendant-or-self" and step.test.type == "any-node" and not step.filters
 
 
 def _one_owner(found: NodeSet) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -11,8 +11,9 @@ from llama_index_semxpath.tree.columns import Floats, Mask, Rows
 from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import ast
 from llama_index_semxpath.xpath.explain import Trace, TraceNode, TraceStep
-from llama_index_semxpath.xpath.plan import PlanStep
+from llama_index_semxpath.xpath.plan import PlanStep, Pushed
 from llama_index_semxpath.xpath.planner import filter_text
+from llama_index_semxpath.xpath.printer import to_text
 
 #: Most nodes that a trace lists for each side of a filter.
 TRACED = 200
@@ -49,11 +50,33 @@ class Recorder:
         planned.actual = count
         planned.ms = (planned.ms or 0.0) + ms
 
-    def method(self, part: ast.Step | ast.Filter | ast.Expr, method: str, engine: str) -> None:
-        """A part was carried out in another way than planned."""
+    def method(
+        self,
+        part: ast.Step | ast.Filter | ast.Expr,
+        method: str,
+        engine: str = "memory",
+        pushed: Pushed | None = None,
+    ) -> None:
+        """How a part was carried out, and what a store was asked for it."""
         planned = self.steps.get(id(part))
         if planned is not None:
-            planned.method, planned.engine = method, engine
+            planned.method, planned.engine, planned.pushed = method, engine, pushed
+            if planned.operation in ("grade", "search"):
+                planned.operation = "search" if engine == "vectors" else "grade"
+
+    @property
+    def is_tracing(self) -> bool:
+        """Whether a trace is wanted of what runs now."""
+        return self.traced is not None and not self._depth
+
+    def reached(self, step: ast.Step, table: TreeTable, rows: Rows) -> None:
+        """A step reached ``rows``, before its filters."""
+        if self.traced is None or self._depth:
+            return
+        planned = self.steps.get(id(step))
+        nodes = [_traced(table, row, 1.0) for row in rows[:TRACED].tolist()]
+        text = planned.text if planned is not None else to_text(ast.Path(None, (), (step,)))
+        self.traced.steps.append(TraceStep(text, None, nodes, [], len(rows), 0, "step"))
 
     def trace(
         self,
@@ -63,16 +86,31 @@ class Recorder:
         kept: Mask,
         scores: Floats | None,
         threshold: float | None,
+        parts: Mapping[str, Floats],
     ) -> None:
-        """A filter kept some of ``rows`` and dropped the others."""
+        """A filter kept some of ``rows`` and dropped the others.
+
+        Args:
+            part: The filter.
+            table: The tree as the reader sees it.
+            rows: Rows that it was asked about.
+            kept: Which of them passed.
+            scores: Their scores, ``None`` for a hard filter.
+            threshold: Least score that passes, ``None`` for a hard filter.
+            parts: The single grades that are known of the rows, by name.
+        """
         if self.traced is None or self._depth:
             return
         grades = kept.astype(np.float64) if scores is None else scores
         sides = [np.flatnonzero(kept), np.flatnonzero(~kept)]
         # Best first: the reader looks for what just missed the threshold.
         shown = [side[np.argsort(-grades[side], kind="stable")][:TRACED] for side in sides]
+        singles = parts if len(parts) > 1 else {}
         lists = [
-            [_traced(table, int(rows[place]), float(grades[place])) for place in side.tolist()]
+            [
+                _traced(table, int(rows[place]), float(grades[place]), singles, place)
+                for place in side.tolist()
+            ]
             for side in shown
         ]
         self.traced.steps.append(
@@ -82,8 +120,19 @@ class Recorder:
         )
 
 
-def _traced(table: TreeTable, row: int, score: float) -> TraceNode:
-    return TraceNode(table.ids[row], node_label(table, row), score)
+def _traced(
+    table: TreeTable,
+    row: int,
+    score: float,
+    parts: Mapping[str, Floats] | None = None,
+    place: int = 0,
+) -> TraceNode:
+    known = {
+        name: float(grades[place])
+        for name, grades in (parts or {}).items()
+        if not np.isnan(grades[place])
+    }
+    return TraceNode(table.ids[row], node_label(table, row), score, known)
 
 
 def node_label(table: TreeTable, row: int) -> str:

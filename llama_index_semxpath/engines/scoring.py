@@ -17,7 +17,7 @@ from llama_index_semxpath.engines.base import (
     VectorSource,
 )
 from llama_index_semxpath.engines.lexical import Coverage
-from llama_index_semxpath.engines.parts import bare_titles, part_scores
+from llama_index_semxpath.engines.parts import TextScorer, bare_titles, has_parts, part_scores
 from llama_index_semxpath.errors import ScorerError, SemXPathError
 from llama_index_semxpath.tree.columns import Floats
 
@@ -59,24 +59,27 @@ class EmbeddingScorer(Scorer):
             ) from error
 
     def search(self, phrase: str, request: SearchRequest) -> tuple[list[str], Floats] | None:
-        """Nodes whose own vector scores enough, through the vector store."""
-        vector = self.vectors.query_vector(phrase)
+        """Nodes whose own vector scores enough, through the vector store, or a short part of them.
+
+        Parts are not in the store: they are compared here, for the kinds in scope that have any.
+        """
+        vector, scope = self.vectors.query_vector(phrase), request.scope
         background = self._calibration.background(phrase, vector)
         least = background.least_cosine(request.least)
-        hits = self.vectors.search(vector, request.scope, request.limit, least)
-        return [id_ for id_, _ in hits], background.scores(np.array([c for _, c in hits]))
+        hits = self.vectors.search(vector, scope, request.limit, least)
+        places = {scope.table.position(id_) for id_, _ in hits}
+        near = np.array(sorted(row for row in places if row is not None), dtype=np.int32)
+        parted = scope.rows_of([kind for kind in scope.table.kinds if has_parts(kind)])
+        by_parts = part_scores(scope.table, parted, self._by_text(vector, background))
+        rows = np.union1d(near, parted[by_parts >= request.least]).astype(np.int32)
+        return Targets(scope.table, rows).ids, self.grade(phrase, Targets(scope.table, rows))
 
     def _grade(self, phrase: str, targets: Targets) -> Floats:
         if not len(targets):
             return np.empty(0)
         vector = self.vectors.query_vector(phrase)
         background = self._calibration.background(phrase, vector)
-        # The spread of the corpus is that of its long texts; short ones are judged by the way.
-        short = calibration.Background(background.typical, background.median, None)
-
-        def by_text(texts: Sequence[str]) -> Floats:
-            return short.scores(self._texts.cosines(vector, texts))
-
+        by_text = self._by_text(vector, background)
         if targets.field is not None:
             texts = targets.texts()
             if targets.field == "title":
@@ -84,6 +87,12 @@ class EmbeddingScorer(Scorer):
             return by_text(texts)
         whole = background.scores(self._node_cosines(vector, targets))
         return np.maximum(whole, part_scores(targets.table, targets.rows, by_text))
+
+    def _by_text(self, vector: Vectors, background: calibration.Background) -> TextScorer:
+        """Scores of texts of their own, such as titles and values."""
+        # The spread of the corpus is that of its long texts; short ones are judged by the way.
+        short = calibration.Background(background.typical, background.median, None)
+        return lambda texts: short.scores(self._texts.cosines(vector, texts))
 
     def _node_cosines(self, vector: Vectors, targets: Targets) -> Vectors:
         if isinstance(self.vectors, DenseVectors):

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import html
+import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from llama_index_semxpath.xpath.plan import Plan, PlanStep
+from llama_index_semxpath.xpath.plan import Plan, PlanStep, Pushed
 
+#: Nodes listed for each side of a filter.
 _SHOWN = 8
+_WIDTH = 100
+_TABLE = "border-collapse:collapse;font-size:90%"
+_LEFT = "text-align:left;padding:2px 8px;vertical-align:top"
+_RIGHT = "text-align:right;padding:2px 8px;vertical-align:top"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +27,27 @@ class TraceNode:
         id: Node id.
         label: Kind and title, for people.
         score: The score it got there, in [0, 1].
+        parts: Where the filter combines several grades: each one's score.
     """
 
     id: str
     label: str
     score: float
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class TraceStep:
-    """What one step or filter did.
+    """What one step reached, or one filter kept and dropped.
 
     Args:
         text: The part of the query.
         threshold: Least score that passes, for a graded filter; ``None`` for a hard one.
-        kept: Nodes that passed.
-        dropped: Nodes that did not.
+        kept: Nodes that passed, or were reached.
+        dropped: Nodes that did not pass.
         kept_count: How many passed (``kept`` may be cut).
         dropped_count: How many did not (``dropped`` may be cut).
+        operation: Whether a step reached the nodes or a filter sorted them out.
     """
 
     text: str
@@ -47,11 +56,19 @@ class TraceStep:
     dropped: list[TraceNode]
     kept_count: int
     dropped_count: int
+    operation: Literal["step", "filter"] = "filter"
+
+    def figures(self) -> str:
+        """The counts in words."""
+        if self.operation == "step":
+            return f"reached {self.kept_count:,}"
+        bar = "" if self.threshold is None else f", threshold {self.threshold:.2f}"
+        return f"kept {self.kept_count:,}, dropped {self.dropped_count:,}{bar}"
 
 
 @dataclass(slots=True)
 class Trace:
-    """For every step the nodes kept and dropped, with their scores."""
+    """For every step the nodes reached, for every filter those kept and dropped, with scores."""
 
     steps: list[TraceStep] = field(default_factory=list)
 
@@ -59,6 +76,7 @@ class Trace:
         """JSON-able form."""
         return [
             {
+                "operation": step.operation,
                 "text": step.text,
                 "threshold": step.threshold,
                 "kept_count": step.kept_count,
@@ -83,24 +101,16 @@ def plan_text(plan: Plan) -> str:
         >>> step = PlanStep("step", "//Row", method="postings of Row", estimate=9, actual=9, ms=0.2)
         >>> print(plan_text(Plan("//Row", "//Row", steps=[step])))
         plan of //Row
-          //Row  [memory]  postings of Row  est 9  got 9  0.20 ms
+          //Row  [memory]  postings of Row  estimated 9  found 9  0.20 ms
     """
-    lines = [f"plan of {plan.query}"]
-    if plan.canonical != plan.query:
-        lines.append(f"  runs as {plan.canonical}")
-    if plan.rules:
-        lines.append(f"  rules   {', '.join(plan.rules)}")
-    if plan.access is not None:
-        lines.append(f"  access  {plan.access[0]} of {plan.access[1]} nodes visible")
+    lines = [f"plan of {plan.query}", *(f"  {name:<8}{text}" for name, text in _facts(plan))]
     rows = [_cells(depth, step) for depth, step in plan.walk()]
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)] if rows else []
-    for (_, step), row in zip(plan.walk(), rows, strict=True):
+    for (depth, step), row in zip(plan.walk(), rows, strict=True):
         cells = [_pad(cell, width) for cell, width in zip(row, widths, strict=True) if width]
         lines.append("  " + "  ".join(cells).rstrip())
         if step.pushed:
-            lines.append(f"      {step.pushed.store}: {step.pushed.text}")
-            if step.pushed.parameters:
-                lines.append(f"      with {dict(step.pushed.parameters)}")
+            lines += _pushed_lines(step.pushed, "  " * (depth + 3))
     if plan.ms is not None:
         lines.append(f"  total {plan.ms:.2f} ms")
     return "\n".join(lines)
@@ -108,64 +118,64 @@ def plan_text(plan: Plan) -> str:
 
 def plan_html(plan: Plan) -> str:
     """The plan as an HTML table; all text escaped."""
-    head = "".join(f"<th>{name}</th>" for name in ("part", "engine", "how", "est", "got", "ms"))
-    body = []
-    for depth, step in plan.walk():
-        pushed = ""
-        if step.pushed:
-            pushed = f"<br><code>{html.escape(f'{step.pushed.store}: {step.pushed.text}')}</code>"
-        cells = (
-            f'<td style="text-align:left;padding-left:{depth + 0.5}em">'
-            f"<code>{html.escape(step.text)}</code>{pushed}</td>"
-            f"<td>{html.escape(step.engine)}</td><td>{html.escape(step.method)}</td>"
-            f"<td>{_number(step.estimate)}</td><td>{_number(step.actual)}</td>"
-            f"<td>{'' if step.ms is None else f'{step.ms:.2f}'}</td>"
-        )
-        body.append(f"<tr>{cells}</tr>")
-    total = "" if plan.ms is None else f"<p>total {plan.ms:.2f} ms</p>"
+    names = ("part", "engine", "how", "estimated", "found", "ms")
+    head = "".join(
+        f'<th style="{_LEFT if at < 3 else _RIGHT}">{name}</th>' for at, name in enumerate(names)
+    )
+    body = "".join(_row_html(depth, step) for depth, step in plan.walk())
+    facts = "".join(
+        f"<div>{name}: <code>{html.escape(text)}</code></div>" for name, text in _facts(plan)
+    )
+    total = "" if plan.ms is None else f"<div>total {plan.ms:.2f} ms</div>"
     return (
-        f"<p><code>{html.escape(plan.canonical)}</code></p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{total}"
+        f"<div><strong>plan of</strong> <code>{html.escape(plan.query)}</code></div>{facts}"
+        f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table>{total}"
     )
 
 
 def trace_text(trace: Trace) -> str:
-    """The trace as text: ``+`` kept, ``-`` dropped, each with its score."""
+    """The trace as text: ``+`` kept, ``-`` dropped, each with its score.
+
+    Example:
+        >>> near = TraceNode("s1", "Section Leave", 0.42)
+        >>> step = TraceStep('[. =~ "backup"]', 0.5, [], [near], 0, 1)
+        >>> print(trace_text(Trace([step])))
+          [. =~ "backup"]  kept 0, dropped 1, threshold 0.50
+            - 0.420  Section Leave
+    """
     lines: list[str] = []
     for step in trace.steps:
-        bar = "" if step.threshold is None else f", threshold {step.threshold:.2f}"
-        lines.append(f"{step.text}  kept {step.kept_count}, dropped {step.dropped_count}{bar}")
-        lines += _trace_lines("+", step.kept, step.kept_count)
-        lines += _trace_lines("-", step.dropped, step.dropped_count)
+        if step.operation == "step":
+            lines.append(f"{step.text}  {step.figures()}")
+            continue
+        lines.append(f"  {step.text}  {step.figures()}")
+        lines += _trace_lines("+", step.kept, step.kept_count, step.threshold is not None)
+        lines += _trace_lines("-", step.dropped, step.dropped_count, step.threshold is not None)
     return "\n".join(lines)
 
 
 def trace_html(trace: Trace) -> str:
-    """The trace as HTML lists that fold; all text escaped."""
-    parts = []
-    for step in trace.steps:
-        bar = "" if step.threshold is None else f", threshold {step.threshold:.2f}"
-        items = "".join(
-            f"<li>{mark} {node.score:.3f} {html.escape(node.label)}</li>"
-            for mark, nodes in (("+", step.kept), ("−", step.dropped))
-            for node in nodes[:_SHOWN]
-        )
-        parts.append(
-            f"<details><summary><code>{html.escape(step.text)}</code> kept {step.kept_count},"
-            f" dropped {step.dropped_count}{bar}</summary><ul>{items}</ul></details>"
-        )
-    return "".join(parts)
+    """The trace as HTML lists that fold, graded filters open; all text escaped."""
+    return "".join(_step_html(step) for step in trace.steps)
 
 
-def _trace_lines(mark: str, nodes: Sequence[TraceNode], count: int) -> list[str]:
-    lines = [f"  {mark} {node.score:.3f}  {node.label}" for node in nodes[:_SHOWN]]
-    if count > len(lines):
-        lines.append(f"  {mark} … {count - len(lines)} more")
-    return lines
+# -- parts ------------------------------------------------------------------------------------
 
 
-def _node_dict(node: TraceNode) -> dict[str, Any]:
-    return {"id": node.id, "label": node.label, "score": round(node.score, 6)}
+def _facts(plan: Plan) -> list[tuple[str, str]]:
+    """What holds for the whole plan."""
+    facts = []
+    if plan.canonical != plan.query:
+        facts.append(("runs as", plan.canonical))
+    if plan.rules:
+        facts.append(("rules", ", ".join(plan.rules)))
+    if plan.scorer is not None:
+        facts.append(("graded", f"by {plan.scorer}"))
+    if plan.access is not None:
+        facts.append(("access", f"{plan.access[0]:,} of {plan.access[1]:,} nodes visible"))
+    facts += [("note", note) for note in plan.notes]
+    return facts
 
 
 def _cells(depth: int, step: PlanStep) -> list[str]:
@@ -173,10 +183,94 @@ def _cells(depth: int, step: PlanStep) -> list[str]:
         "  " * depth + _cut(step.text),
         f"[{step.engine}]",
         step.method,
-        "" if step.estimate is None else f"est {step.estimate:,}",
-        "" if step.actual is None else f"got {step.actual:,}",
+        "" if step.estimate is None else f"estimated {step.estimate:,}",
+        "" if step.actual is None else f"found {step.actual:,}",
         "" if step.ms is None else f"{step.ms:.2f} ms",
     ]
+
+
+def _pushed_lines(pushed: Pushed, indent: str) -> list[str]:
+    """What a store was asked, whole, and the values that went beside it."""
+    lines = [f"{indent}{pushed.store}: {line}" for line in (pushed.text or "no filter").split("\n")]
+    for name, value in pushed.parameters.items():
+        lines.append(f"{indent}  {name} = {_value(value)}")
+    return lines
+
+
+def _row_html(depth: int, step: PlanStep) -> str:
+    pushed = ""
+    if step.pushed:
+        values = "".join(
+            f"<br>{html.escape(f'{name} = {_value(value)}')}"
+            for name, value in step.pushed.parameters.items()
+        )
+        asked = html.escape(f"{step.pushed.store}: {step.pushed.text or 'no filter'}")
+        pushed = f'<div style="font-size:90%"><code>{asked}</code>{values}</div>'
+    return (
+        f'<tr><td style="{_LEFT};padding-left:{depth * 1.5 + 0.5}em">'
+        f"<code>{html.escape(step.text)}</code>{pushed}</td>"
+        f'<td style="{_LEFT}">{html.escape(step.engine)}</td>'
+        f'<td style="{_LEFT}">{html.escape(step.method)}</td>'
+        f'<td style="{_RIGHT}">{_number(step.estimate)}</td>'
+        f'<td style="{_RIGHT}">{_number(step.actual)}</td>'
+        f'<td style="{_RIGHT}">{"" if step.ms is None else f"{step.ms:.2f}"}</td></tr>'
+    )
+
+
+def _step_html(step: TraceStep) -> str:
+    graded = step.threshold is not None
+    is_step = step.operation == "step"
+    items = [
+        f'<li style="list-style:none">{"" if is_step else "+ "}{_traced_html(node, graded)}</li>'
+        for node in step.kept[:_SHOWN]
+    ]
+    items += [
+        f'<li style="list-style:none;opacity:.65">\u2212 {_traced_html(node, graded)}</li>'
+        for node in step.dropped[:_SHOWN]
+    ]
+    rest = step.kept_count + step.dropped_count - len(items)
+    if rest > 0:
+        items.append(f'<li style="list-style:none">… {rest:,} more</li>')
+    return (
+        f'<details{" open" if graded else ""} style="margin-left:{0 if is_step else 1}em">'
+        f"<summary><code>{html.escape(step.text)}</code> {step.figures()}</summary>"
+        f'<ul style="margin:0 0 4px 0">{"".join(items)}</ul></details>'
+    )
+
+
+def _traced_html(node: TraceNode, graded: bool) -> str:
+    return html.escape(_traced(node, graded))
+
+
+def _trace_lines(mark: str, nodes: Sequence[TraceNode], count: int, graded: bool) -> list[str]:
+    lines = [f"    {mark} {_traced(node, graded)}" for node in nodes[:_SHOWN]]
+    if count > len(lines):
+        lines.append(f"    {mark} … {count - len(lines):,} more")
+    return lines
+
+
+def _traced(node: TraceNode, graded: bool) -> str:
+    """A node with its score where there is one beside yes and no."""
+    if not graded:
+        return node.label
+    parts = "; ".join(f"{name} {score:.3f}" for name, score in node.parts.items())
+    return f"{node.score:.3f}  {node.label}" + (f"  ({parts})" if parts else "")
+
+
+def _node_dict(node: TraceNode) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "id": node.id,
+        "label": node.label,
+        "score": round(node.score, 6),
+    }
+    if node.parts:
+        found["parts"] = {name: round(score, 6) for name, score in node.parts.items()}
+    return found
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _cut(text, _WIDTH)
 
 
 def _number(value: int | None) -> str:

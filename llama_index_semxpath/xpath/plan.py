@@ -90,11 +90,13 @@ class Plan:
         steps: Operations in order.
         ms: Milliseconds from text to result; ``None`` until it ran.
         access: Nodes the reader may see of how many; ``None`` when all.
+        scorer: What grades, in a query that does; else ``None``.
+        notes: What the writer of the query may not have meant.
 
     Example:
         >>> print(Plan("//Section", "//Section", steps=[PlanStep("step", "//Section", estimate=3)]))
         plan of //Section
-          //Section  [memory]  est 3
+          //Section  [memory]  estimated 3
     """
 
     query: str
@@ -103,6 +105,8 @@ class Plan:
     steps: list[PlanStep] = field(default_factory=list)
     ms: float | None = None
     access: tuple[int, int] | None = None
+    scorer: str | None = None
+    notes: list[str] = field(default_factory=list)
 
     def walk(self) -> Iterator[tuple[int, PlanStep]]:
         """All operations, with their depth."""
@@ -121,6 +125,10 @@ class Plan:
             found["ms"] = round(self.ms, 3)
         if self.access is not None:
             found["visible"], found["nodes"] = self.access
+        if self.scorer is not None:
+            found["scorer"] = self.scorer
+        if self.notes:
+            found["notes"] = list(self.notes)
         return found
 
     def __str__(self) -> str:

@@ -59,6 +59,8 @@ def make_plan(
     """
     planner = _Planner(table, physical)
     plan = Plan(query, to_text(expr), list(rules), planner.expr(expr))
+    plan.scorer = (physical.scorer or "keywords") if is_graded(expr) else None
+    plan.notes = planner.notes
     return plan, planner.steps
 
 
@@ -67,6 +69,7 @@ class _Planner:
         self.table = table
         self.physical = physical
         self.steps: dict[int, PlanStep] = {}
+        self.notes: list[str] = []
 
     def expr(self, expr: ast.Expr) -> list[PlanStep]:
         match expr:
@@ -96,6 +99,9 @@ class _Planner:
                 found.append(planned)
         before = ""
         for place, step in enumerate(path.steps):
+            if is_any_below(step, path.steps[place + 1 : place + 2]):
+                # `//X[1]` runs as one: X below, counted by parent.
+                continue
             planned, estimate = self.step(step, estimate, before, path, place)
             before = step.test.name if step.test.type == "name" else ""
             found.append(planned)
@@ -104,16 +110,20 @@ class _Planner:
     def step(
         self, step: ast.Step, incoming: float, before: str, path: ast.Path, place: int
     ) -> tuple[PlanStep, float]:
+        below = place > 0 and is_any_below(path.steps[place - 1], (step,))
         bare = ast.Step(step.axis, step.test, (), step.repeat, step.explicit)
-        start: Literal["root"] | None = "root" if path.start == "root" and place == 0 else None
-        text = (
-            to_text(ast.Path(start, (), (bare,)))
-            if start or place == 0
-            else ("/" + to_text(ast.Path(None, (), (bare,))))
-        )
-        estimate = self.reached(step, incoming, before)
-        method, engine = self.method(step)
-        planned = PlanStep("step", text, engine, method, estimate=max(0, round(estimate)))
+        walked = ast.Step("descendant", step.test) if below else step
+        start: Literal["root"] | None = "root" if path.start == "root" and place == below else None
+        text = to_text(ast.Path(None, (), (bare,)))
+        if below:
+            text = f"//{text}"
+        elif start or place > 0:
+            text = f"/{text}"
+        estimate = self.reached(walked, incoming, before)
+        planned = PlanStep("step", text, method=self.method(walked), estimate=round(estimate))
+        if below:
+            planned.method += ", by parent"
+            incoming = max(incoming, estimate)
         self.steps[id(step)] = planned
         parents = incoming if step.axis == "child" else max(1.0, incoming)
         for part in step.filters:
@@ -145,16 +155,16 @@ class _Planner:
             return len(self.table.rows_of(step.test.name))
         return len(self.table) - 1
 
-    def method(self, step: ast.Step) -> tuple[str, str]:
+    def method(self, step: ast.Step) -> str:
         if step.axis in ("rel", "inv"):
-            return "adjacency lists, visited set", "memory"
+            return "adjacency lists, visited set"
         if step.axis == "attribute":
-            return "column", "memory"
+            return "column"
         if step.test.type == "text":
-            return "own texts", "memory"
+            return "own texts"
         if step.axis in ("descendant", "descendant-or-self", "following", "preceding"):
-            return "row ranges", "memory"
-        return {"child": "child lists", "self": "same rows"}.get(step.axis, "parents"), "memory"
+            return "row ranges"
+        return {"child": "child lists", "self": "same rows"}.get(step.axis, "parents")
 
     def filter(
         self, part: ast.Filter, incoming: float, kind: str, parents: float
@@ -163,6 +173,9 @@ class _Planner:
         if not isinstance(part, ast.Predicate):
             estimate = incoming if isinstance(part, ast.Shift) else min(incoming, parents)
             planned = PlanStep("filter", text, method="position", estimate=round(estimate))
+            if isinstance(part, ast.Index) and part.position == 0:
+                planned.estimate = 0
+                self.notes.append("[0] selects nothing: positions start at 1")
         elif type_of(part.expr) == "number":
             estimate = min(incoming, parents)
             planned = PlanStep("filter", text, method="position", estimate=round(estimate))
@@ -179,11 +192,10 @@ class _Planner:
     def grade(self, part: ast.Predicate, text: str, incoming: float) -> PlanStep:
         many = incoming > self.physical.exact_limit
         if many and self.physical.can_search and _is_plain_grade(part.expr):
-            method = f"approximate search: over {self.physical.exact_limit:,} candidates"
+            method = f"approximate search: above {self.physical.exact_limit:,}"
             planned = PlanStep("search", text, "vectors", method)
         else:
-            name = self.physical.scorer or "keywords"
-            planned = PlanStep("grade", text, "memory", f"exact, all candidates, {name}")
+            planned = PlanStep("grade", text, "memory", "exact, all candidates")
         self.steps[id(part.expr)] = planned
         return planned
 
@@ -219,6 +231,17 @@ class _Planner:
             return present, max(1, len(column.vocab))
         sample = column.numbers[:: max(1, len(column.numbers) // 1000)]
         return present, max(1, len(np.unique(sample)))
+
+
+def is_any_below(step: ast.Step, following: Sequence[ast.Step]) -> bool:
+    """Whether a step is the ``//`` in front of a child step, with which it runs as one.
+
+    Args:
+        step: The step.
+        following: The step behind it, empty at the end of a path.
+    """
+    plain = step.axis == "descendant-or-self" and step.test.type == "any-node" and not step.filters
+    return plain and any(after.axis == "child" and after.test.type != "text" for after in following)
 
 
 def filter_text(part: ast.Filter) -> str:

@@ -110,12 +110,13 @@ def test_plan_names_methods_estimates_and_figures(engine: MemoryEngine) -> None:
     assert by_text["[@n < 50]"].actual == 50
     assert by_text['[. =~ "museum"]'].actual == 5
     assert by_text['[. =~ "museum"]'].operation == "grade"
-    assert "words" in by_text['[. =~ "museum"]'].method
+    assert "exact" in by_text['[. =~ "museum"]'].method
+    assert plan.scorer == "words"
     assert all(step.estimate is not None for _, step in plan.walk())
     assert plan.ms is not None
     text = str(plan)
     assert text.splitlines()[0] == f"plan of {query}"
-    assert "got 5" in text
+    assert "found 5" in text
     assert json.loads(json.dumps(plan.to_dict()))["query"] == query
     assert "descendant" in plan.rules
 
@@ -131,13 +132,14 @@ def test_plan_and_trace_escape_html(engine: MemoryEngine) -> None:
 def test_trace_lists_kept_and_dropped_with_scores(engine: MemoryEngine) -> None:
     trace = engine.run('//Section[@n < 20][. =~ "museum"]', trace=True).trace
     assert trace is not None
-    hard, graded = trace.steps
+    reached, hard, graded = trace.steps
+    assert (reached.operation, reached.kept_count) == ("step", 100)
     assert (hard.kept_count, hard.dropped_count, hard.threshold) == (20, 80, None)
     assert (graded.kept_count, graded.dropped_count, graded.threshold) == (2, 18, 0.5)
     assert [(node.id, node.score) for node in graded.kept] == [("s0", 1.0), ("s10", 1.0)]
     assert graded.dropped[0].score == 0.2
     assert "Section T0" in str(trace)
-    assert trace.to_dict()[1]["kept"][0]["id"] == "s0"
+    assert trace.to_dict()[2]["kept"][0]["id"] == "s0"
 
 
 def test_readers_see_the_number_of_visible_nodes_in_the_plan(engine: MemoryEngine) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import numpy as np
 import pytest
 from store_fixtures import HashEmbedder, catalog_only, document
@@ -108,7 +110,7 @@ def test_the_plan_shows_the_filter_as_it_was_sent(stores, monkeypatch, who):
     assert "approximate search" in step.method
     for part in 'order_key >= "', 'kind in ["Paragraph"]', "labels in [":
         assert part in str(plan)
-        assert part.replace('"', "&quot;") in plan._repr_html_()
+        assert html.escape(part) in plan._repr_html_()
     assert "limit = 16384" in str(plan)
     assert "limit = 16384" in plan._repr_html_()
     # What the server is asked and what the matrix says agree.
