@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from io import BytesIO
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -92,6 +93,16 @@ class LlamaEmbedder:
     def embed_texts(self, texts: Sequence[str]) -> Matrix:
         """One unit vector a text, as rows."""
         return unit(np.asarray(self.model.get_text_embedding_batch(list(texts)), np.float32))
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model embeds pictures too (a LlamaIndex ``MultiModalEmbedding``)."""
+        return hasattr(self.model, "get_image_embedding_batch")
+
+    def embed_pictures(self, pictures: Sequence[bytes]) -> Matrix:
+        """One unit vector a picture, as rows, in the space of the texts."""
+        files = [BytesIO(data) for data in pictures]
+        return unit(np.asarray(self.model.get_image_embedding_batch(files), np.float32))
 
     def embed_query(self, text: str) -> Vector:
         """Unit vector of a question."""

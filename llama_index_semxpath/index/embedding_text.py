@@ -109,7 +109,7 @@ def _content(node: TreeNode, children: Sequence[TreeNode]) -> str | None:
     if node.kind == "Row":
         fields = [f"{key}: {value}" for key, value in node.attributes.items()]
         return cut("; ".join(fields) or node.text, _BLOCK_TOKENS) or None
-    return cut(node.text, _BLOCK_TOKENS) or None
+    return cut(node.text or _caption(node), _BLOCK_TOKENS) or None
 
 
 def keyword_text(node: TreeNode) -> str:

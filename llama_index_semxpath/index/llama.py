@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core import PropertyGraphIndex, StorageContext, VectorStoreIndex
@@ -18,6 +19,7 @@ from llama_index_semxpath.index.embedding import Embedder, LlamaEmbedder, Packag
 from llama_index_semxpath.index.llama_embedding import EmbedderEmbedding, PackagedEmbedding
 from llama_index_semxpath.index.match import json_value
 from llama_index_semxpath.node_parser.convert import from_llama, to_llama
+from llama_index_semxpath.node_parser.pictures import Pictures
 from llama_index_semxpath.tree.node import TreeNode
 
 if TYPE_CHECKING:
@@ -133,7 +135,9 @@ class LlamaNodes:
             nodes = [_hung(node, doc) for node in nodes]
         # The document is found by its id, but is no parent: merging upward ends at sections.
         llama = to_llama(nodes[:1], metadata=shared, include_root=True)
-        llama += to_llama(nodes, metadata=shared)
+        source = self._index.catalog.document(doc).source
+        pictures = Pictures(None if source is None else Path(source.path))
+        llama += to_llama(nodes, metadata=shared, pictures=pictures)
         if self._whole:
             _add_subtrees(nodes, {node.node_id: node for node in llama})
         return {node.node_id: node for node in llama}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from llama_index_semxpath.engines.base import Scope
 from llama_index_semxpath.errors import EmbeddingMismatchError, StoreError
+from llama_index_semxpath.index.access import reads_too
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import digest
 from llama_index_semxpath.index.columns import rows_in_ranges
 from llama_index_semxpath.index.embedding import PROBE, Embedder, Matrix, Vector, same_model
 from llama_index_semxpath.index.embedding_text import text_to_embed
+from llama_index_semxpath.node_parser.pictures import Picture
 from llama_index_semxpath.tree.columns import Rows
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.patch import Patch
@@ -23,6 +25,7 @@ from llama_index_semxpath.tree.table import TreeTable
 
 _PHRASES = 512
 _BATCH = 256
+_PICTURES = 16
 
 
 #: Vector, scope, limit and least cosine to hits, or ``None`` to decline.
@@ -122,6 +125,17 @@ class Embeddings:
             self._keep(code, part, vectors, must_keep)
         data = b"".join(found[hash_] for hash_ in hashes)
         return np.frombuffer(data, np.float32).reshape(len(texts), dimension)
+
+    def keep_pictures(self, pictures: Mapping[bytes, Picture]) -> int:
+        """Keeps the vectors of pictures under their hashes; returns how many were new."""
+        missing = self.catalog.vectors.missing(self.code(), pictures)
+        if missing:
+            self._prove()
+        for start in range(0, len(missing), _PICTURES):
+            part = missing[start : start + _PICTURES]
+            made = self.embedder.embed_pictures([pictures[h].data for h in part])  # type: ignore[attr-defined]
+            self._keep(self.code(), part, self._checked(made), must=True)
+        return len(missing)
 
     def _keep(self, code: int, hashes: Sequence[bytes], vectors: Matrix, must: bool) -> None:
         try:
@@ -374,21 +388,25 @@ class NodeVectors:
                 own = table.texts(np.array([row], np.int32))[0]
                 texts.append(own or str(table.attributes(row)))
                 continue
-            below = list(self._nodes(table.ids[row + 1 : int(table.end[row])]).values())
+            own = table.labels(row)
+            end = int(table.end[row])
+            inner = [r for r in range(row + 1, end) if reads_too(own, table.labels(r))]
+            below = list(self._nodes([table.ids[r] for r in inner]).values())
             texts.append(text_to_embed(node, heading_path(table, row), below))
         return texts
 
 
 def heading_path(table: TreeTable, row: int) -> str:
-    """Titles of the nodes around a row, outermost first, joined as for embedding."""
+    """Titles around a row that all its readers may read, outermost first, as for embedding."""
     titles = table.attribute("title")
     if titles is None:
         return ""
     slots = titles.slots(len(table))
     path = []
     parent = int(table.parent[row])
+    own = table.labels(row)
     while parent > 0 and table.parent[parent] > 0:
-        if slots[parent] >= 0:
+        if slots[parent] >= 0 and reads_too(own, table.labels(parent)):
             path.append(str(titles.value(int(slots[parent]))))
         parent = int(table.parent[parent])
     return " > ".join(reversed(path))

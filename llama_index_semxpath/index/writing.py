@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,11 +16,12 @@ from llama_index_semxpath.index.catalog_writer import TARGETS, CatalogWriter, Wr
 from llama_index_semxpath.index.codec import digest, printable
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.database import Turn
-from llama_index_semxpath.index.edits import TreeEditor
+from llama_index_semxpath.index.edits import Keep, TreeEditor
 from llama_index_semxpath.index.embedding import Vector, unit
 from llama_index_semxpath.index.facts import relate
 from llama_index_semxpath.index.history_rows import Signature
 from llama_index_semxpath.index.outbox import drain, waiting
+from llama_index_semxpath.index.pictures import see
 from llama_index_semxpath.index.prepare import prepare_nodes
 from llama_index_semxpath.index.projected import ProjectedNodes
 from llama_index_semxpath.index.projection import Projection
@@ -32,6 +34,7 @@ from llama_index_semxpath.tree.node import TreeNode
 _CHUNK_NODES = 4_000
 _EMBED_BATCH = 512
 
+Editor = TypeVar("Editor", bound=TreeEditor)
 #: Told what is being done and how much more of it was.
 Progress = Callable[[str, int], None]
 
@@ -136,26 +139,23 @@ class Writer:
     @contextmanager
     def edit(
         self,
+        editor: Callable[[CatalogWriter, Keep], Editor],
         signature: Signature,
         *,
-        admits: Callable[[frozenset[str] | None], bool] = lambda labels: True,
-        count: Callable[[str], int] = lambda text: 0,
         embed: bool = True,
-    ) -> Iterator[TreeEditor]:
+    ) -> Iterator[Editor]:
         """Edits of single nodes, in one transaction that is one revision of the store.
 
         Args:
+            editor: Makes the editor from the catalog's writer and what sees to vectors.
             signature: Who edits, and why.
-            admits: Whether the editor may change a node, given the labels in force on it.
-            count: Counts the tokens of a text.
             embed: Whether texts are embedded now; else they wait until a query grades them.
         """
         with self.turn(), self.transaction() as writer:
             writer.sign(signature)
-            keep = self._embed_now if embed else _embed_later
-            editor = TreeEditor(writer, keep, admits, count)
-            yield editor
-            editor.finish()
+            editing = editor(writer, self._embed_now if embed else _embed_later)
+            yield editing
+            editing.finish()
 
     def _embed_now(self, nodes: Sequence[PreparedNode]) -> None:
         self._embed(nodes, lambda what, count: None)
@@ -171,6 +171,7 @@ class Writer:
         with self.turn():
             for chunk in _chunks(trees):
                 prepared = [(self._prepared(tree), tree.source) for tree in chunk]
+                totals.embedded += sum(see(*one, self.embeddings) for one in prepared)
                 totals.embedded += self._embed([n for nodes, _ in prepared for n in nodes], tell)
                 with self.transaction() as writer:
                     for nodes, source in prepared:

@@ -23,6 +23,9 @@ _SPLIT = {"Paragraph": PROSE, "ListItem": PROSE, "Code": LINES}
 _CAPTION = re.compile(
     r"(?:(?i:table|tab\.|tbl\.)\s*(?:\d|[A-Z]\b)|表格?\s*[\dA-Z一二三四五六七八九十])"
 )
+_FIGURE_CAPTION = re.compile(
+    r"(?:(?i:figure|fig\.)\s*(?:\d|[A-Z]\b)|(?:示意|插)?图\s*[\dA-Z一二三四五六七八九十])"
+)
 _LONGEST_CAPTION = 300
 # The same few components are asked for in every section of every document.
 _components: list[str] = []
@@ -235,15 +238,27 @@ def _pieces(block: Block, limit: int, count: Counter) -> Iterator[tuple[int, int
 
 
 def _bind_captions(blocks: Sequence[Block]) -> None:
-    """Gives a table the paragraph "Table 4. …" before it as ``@caption``; the paragraph stays."""
-    for before, table in pairwise(blocks):
-        if (
-            table.kind == "Table"
-            and before.kind == "Paragraph"
-            and "caption" not in table.attributes
-            and is_caption_text(before.text)
-        ):
-            table.attributes["caption"] = before.text
+    """Gives tables and figures the paragraph beside them that names them as ``@caption``.
+
+    "Table 4. …" stands before its table, "Figure 4. …" after its figure, rarely before; the
+    paragraph stays where it is.
+    """
+    for one, two in pairwise(blocks):
+        if two.kind == "Table" and _is_caption(one, _CAPTION):
+            two.attributes.setdefault("caption", one.text)
+        elif one.kind == "Figure" and _is_caption(two, _FIGURE_CAPTION):
+            one.attributes.setdefault("caption", two.text)
+    for one, two in pairwise(blocks):
+        if two.kind == "Figure" and _is_caption(one, _FIGURE_CAPTION):
+            two.attributes.setdefault("caption", one.text)
+
+
+def _is_caption(block: Block, pattern: re.Pattern[str]) -> bool:
+    return (
+        block.kind == "Paragraph"
+        and len(block.text) <= _LONGEST_CAPTION
+        and pattern.match(block.text) is not None
+    )
 
 
 def is_caption_text(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.paths import fit_path
+from llama_index_semxpath.node_parser.pictures import Pictures
 from llama_index_semxpath.node_parser.serialize import json_value, walk_places
 from llama_index_semxpath.node_parser.tables import row_sentence
 from llama_index_semxpath.node_parser.tokens import token_counter
@@ -35,6 +36,7 @@ def to_llama(
     include_children: bool = True,
     include_siblings: bool = True,
     flat: bool = False,
+    pictures: Pictures | None = None,
 ) -> list[BaseNode]:
     """LlamaIndex nodes of one document.
 
@@ -52,6 +54,8 @@ def to_llama(
         include_children: Whether to set CHILD. A store with a row limit cannot hold thousands.
         include_siblings: Whether to set PREVIOUS and NEXT (siblings).
         flat: Whether lists are written as JSON text, for stores that take scalars only.
+        pictures: The document's pictures: an ``ImageNode`` then holds its own; else only where
+            the picture is, unless the address holds it (``data:``).
 
     Returns:
         ``TextNode`` objects, ``ImageNode`` for figures, in document order.
@@ -84,7 +88,9 @@ def to_llama(
             if include_siblings and siblings:
                 relationships[NodeRelationship.PREVIOUS] = siblings[-1]
             siblings.append(related[node.id])
-        made.append(_llama_node(node, {**shared, **own}, shared, excluded_keys, relationships))
+        made.append(
+            _llama_node(node, {**shared, **own}, shared, excluded_keys, relationships, pictures)
+        )
     if include_siblings:
         _link_next(made, NodeRelationship)
     if include_children:
@@ -159,6 +165,7 @@ def _llama_node(
     shared: Mapping[str, Any],
     excluded: list[str],
     relationships: dict[Any, Any],
+    pictures: Pictures | None,
 ) -> BaseNode:
     from llama_index.core.schema import ImageNode, TextNode
 
@@ -183,14 +190,16 @@ def _llama_node(
     if node.kind != "Figure":
         # Built without validation: every value is of its type by construction.
         return TextNode.model_construct(**fields)
-    return ImageNode(**fields, **_image(str(node.attributes.get("src", ""))))
+    # A picture without words of its own is called by its caption.
+    fields["text"] = node.text or str(node.attributes.get("caption", ""))
+    return ImageNode(**fields, **_image(str(node.attributes.get("src", "")), pictures))
 
 
-def _image(source: str) -> dict[str, str]:
-    """Where the picture is; nothing is opened or fetched."""
-    if source.startswith("data:") and ";base64," in source:
-        kind, _, data = source[5:].partition(";base64,")
-        return {"image": data, "image_mimetype": kind}
+def _image(source: str, pictures: Pictures | None) -> dict[str, str]:
+    """The picture, or where it is; nothing is fetched."""
+    found = (pictures or Pictures(None)).get(source)
+    if found is not None:
+        return {"image": found.base64, "image_mimetype": found.mime}
     if "://" in source or source.startswith("data:"):
         return {"image_url": source}
     return {"image_path": source} if source else {}

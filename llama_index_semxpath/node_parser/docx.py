@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llama_index_semxpath.node_parser.archive import Archive
+from llama_index_semxpath.node_parser.archive import Archive, relations
 from llama_index_semxpath.node_parser.blocks import Block, Font, Parsed
+from llama_index_semxpath.node_parser.inline import figure
 from llama_index_semxpath.node_parser.numbering import number_attributes
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.properties import core_properties
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 # Text that a reader does not see: deleted, moved away, field codes, properties, comments.
 _UNSEEN_NAMES = "del moveFrom instrText pPr rPr tblPr tcPr trPr sectPr delText sdtPr"
@@ -95,6 +98,7 @@ class _Reader:
         self.styles = Styles(archive.optional_xml("word/styles.xml"))
         self.numbering = Numbering(archive.optional_xml("word/numbering.xml"))
         self.notes = _notes(archive)
+        self.parts = relations(archive, "word/document.xml")
         self.out: list[Block] = []
         self.items: list[_Item] = []
         self.page: int | None = None
@@ -132,8 +136,8 @@ class _Reader:
         label = self._label(properties, style)
         if shown.text:
             self._add(shown, style, level, label)
-        for figure in shown.figures:
-            self._append(figure)
+        for picture in shown.figures:
+            self._append(picture)
         for note in shown.notes:
             self._append(Block("Paragraph", note, attributes={"role": "footnote"}))
         for box in shown.boxes:
@@ -270,9 +274,16 @@ class _Reader:
                 if note:
                     out.notes.append(note)
             elif node.tag == f"{_DRAWING}docPr":
-                alt = node.get("descr") or node.get("title") or ""
-                out.figures.append(Block("Figure", alt, attributes={"alt": alt} if alt else {}))
+                out.figures.append(self._picture(node))
         return out
+
+    def _picture(self, info: etree._Element) -> Block:
+        alt = info.get("descr") or info.get("title") or ""
+        drawing = info.getparent()
+        blip = None if drawing is None else next(drawing.iter(f"{_A}blip"), None)
+        # A picture that is only linked is no part of the file, and links are not followed.
+        _, source = self.parts.get("" if blip is None else blip.get(f"{_R}embed") or "", ("", ""))
+        return figure(source, alt, None)
 
     def _run(self, node: etree._Element, style: Style, out: _Text) -> None:
         run = node.getparent()

@@ -57,10 +57,23 @@ def parse_epub(source: bytes | str, options: ParseOptions) -> Parsed:
         if path in archive and not is_contents:
             text = decode(archive.read(path), where=path, html=True)
             chapter = parse_html(text, options).blocks
+            _place_pictures(chapter, archive, posixpath.dirname(path))
             blocks.extend(_placed(chapter, places.get(path)))
     if not blocks:
         raise archive.broken("it holds no chapter with text")
     return Parsed(blocks, _metadata(package), "epub")
+
+
+def _place_pictures(blocks: list[Block], archive: Archive, folder: str) -> None:
+    """Names the pictures of a chapter by their place in the book."""
+    todo = list(blocks)
+    while todo:
+        block = todo.pop()
+        todo.extend(block.children)
+        if block.kind == "Figure":
+            path = _path(folder, str(block.attributes.get("src", "")))
+            if path in archive:
+                block.attributes["src"] = path
 
 
 def _package(archive: Archive) -> str:

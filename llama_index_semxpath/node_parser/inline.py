@@ -162,7 +162,7 @@ def figure(
     links: list[str] | None = None,
 ) -> Block:
     """A ``Figure`` block; its text is the caption, or else the alternative text."""
-    attributes: dict[str, Value] = {"src": source}
+    attributes: dict[str, Value] = {"src": source} if source else {}
     if alternative:
         attributes["alt"] = alternative
     if caption:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llama_index_semxpath.errors import SourceError
 from llama_index_semxpath.node_parser.archive import Archive
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
+from llama_index_semxpath.node_parser.inline import figure
 from llama_index_semxpath.node_parser.numbering import number_attributes
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.properties import core_properties
@@ -21,6 +22,7 @@ _NS = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _TABLE, _OFFICE = _NS % "text", _NS % "table", _NS % "office"
 _DRAW, _STYLE = _NS % "drawing", _NS % "style"
 _SVG = _NS % "svg-compatible"
+_XLINK = "{http://www.w3.org/1999/xlink}"
 # Not part of the text that a reader sees in place.
 _UNSEEN = frozenset(
     {
@@ -227,7 +229,11 @@ class _Reader:
             alt = " ".join(filter(None, found)).strip()
             boxed = [self._text(p).strip() for p in node.iter(f"{_TEXT}p")]
             text = "\n".join(filter(None, [alt, *boxed]))
-            self.figures.append(Block("Figure", text, attributes={"alt": alt} if alt else {}))
+            image = next(node.iter(f"{_DRAW}image"), None)
+            source = "" if image is None else image.get(f"{_XLINK}href") or ""
+            block = figure(source.removeprefix("./"), alt, None)
+            block.text = text
+            self.figures.append(block)
 
 
 def _count(cell: etree._Element, name: str) -> int:

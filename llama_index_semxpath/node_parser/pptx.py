@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from llama_index_semxpath.node_parser.archive import Archive, relations
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
+from llama_index_semxpath.node_parser.inline import figure
 from llama_index_semxpath.node_parser.numbering import number_attributes
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.properties import core_properties
@@ -68,6 +69,7 @@ def _sections(root: etree._Element) -> dict[str, str]:
 
 def _slide(archive: Archive, path: str, page: int, level: int) -> list[Block]:
     root = archive.xml(path)
+    parts = relations(archive, path)
     title = ""
     blocks: list[Block] = []
     for shape in _shapes(root):
@@ -78,8 +80,7 @@ def _slide(archive: Archive, path: str, page: int, level: int) -> list[Block]:
         if kind in _TITLES and not title:
             title = " ".join(_text(shape).split())
         else:
-            blocks.extend(_shape(shape, kind))
-    parts = relations(archive, path)
+            blocks.extend(_shape(shape, kind, parts))
     for target in (path for kind, path in parts.values() if kind == "diagramData"):
         if target in archive:
             blocks.extend(_diagram(archive.xml(target)))
@@ -114,11 +115,15 @@ def _shapes(root: etree._Element) -> Iterator[etree._Element]:
             yield shape
 
 
-def _shape(shape: etree._Element, placeholder: str | None) -> list[Block]:
+def _shape(
+    shape: etree._Element, placeholder: str | None, parts: Mapping[str, tuple[str, str]]
+) -> list[Block]:
     if shape.tag == f"{_P}pic":
         info = next(shape.iter(f"{_P}cNvPr"), None)
         alt = "" if info is None else (info.get("descr") or info.get("title") or "")
-        return [Block("Figure", alt, attributes={"alt": alt} if alt else {})]
+        blip = next(shape.iter(f"{_A}blip"), None)
+        _, source = parts.get("" if blip is None else blip.get(f"{_R}embed") or "", ("", ""))
+        return [figure(source, alt, None)]
     if shape.tag == f"{_P}graphicFrame":
         return [_table(table) for table in shape.iter(f"{_A}tbl")]
     paragraphs = [
