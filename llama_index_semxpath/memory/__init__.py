@@ -1,0 +1,29 @@
+"""Agent memory with an address: trees that are written, revised, recalled and never lost."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Heavy parts load when a name is first used.
+_LAZY = {
+    "Change": "changes",
+    "Diff": "changes",
+    "MemoryView": "views",
+    "Record": "records",
+    "SemXPathChatEngine": "chat",
+    "SemXPathMemoryBlock": "block",
+    "StructuredMemory": "store",
+}
+
+__all__ = sorted(_LAZY)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
