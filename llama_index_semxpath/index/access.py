@@ -11,13 +11,16 @@ from llama_index_semxpath.tree.node import TreeNode
 #: Who asks, as the labels they carry; ``None`` carries none.
 Principal = Iterable[str] | None
 DefaultAccess = Literal["deny", "allow"]
+#: Labels in force on a node; ``None`` for none at all.
+Labels = frozenset[str] | None
 
 
-def effective_labels(nodes: Iterable[TreeNode]) -> list[frozenset[str] | None]:
+def effective_labels(nodes: Sequence[TreeNode], inherited: Labels = None) -> list[Labels]:
     """The labels in force on each node: its own, else those of its parent.
 
     Args:
-        nodes: The nodes of a document in pre-order.
+        nodes: The nodes of a document, or of a subtree, in pre-order.
+        inherited: The labels in force on the parent of the first node.
 
     Example:
         >>> d = TreeNode("d", "Document", "d", labels=frozenset({"staff"}))
@@ -25,13 +28,27 @@ def effective_labels(nodes: Iterable[TreeNode]) -> list[frozenset[str] | None]:
         >>> effective_labels([d, p]) == [frozenset({"staff"})] * 2
         True
     """
-    inherited: dict[str | None, frozenset[str] | None] = {None: None}
+    above: dict[str | None, Labels] = {nodes[0].parent: inherited} if nodes else {}
     result = []
     for node in nodes:
-        labels = node.labels if node.labels is not None else inherited[node.parent]
-        inherited[node.id] = labels
+        labels = node.labels if node.labels is not None else above[node.parent]
+        above[node.id] = labels
         result.append(labels)
     return result
+
+
+def reads_too(one: Labels, other: Labels) -> bool:
+    """Whether everybody who may read a node labelled ``one`` may read one labelled ``other``.
+
+    What is kept of a node for searching, its vector and its words, holds text of others only where
+    this is so; else a reader could tell from a score what stands in a node that is hidden.
+
+    Example:
+        >>> staff, both = frozenset({"staff"}), frozenset({"staff", "board"})
+        >>> reads_too(staff, both), reads_too(both, staff), reads_too(staff, None)
+        (True, False, False)
+    """
+    return one == other or (one is not None and other is not None and one <= other)
 
 
 def principal_labels(principal: Principal) -> frozenset[str]:

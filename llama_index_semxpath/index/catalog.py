@@ -241,6 +241,14 @@ class Catalog:
             row = connection.execute("SELECT 1 FROM nodes WHERE labels IS NOT NULL LIMIT 1")
             return row.fetchone() is not None
 
+    def labelled(self) -> bool:
+        """Whether labels are in force on any node."""
+        with self.database.read() as connection:
+            if connection.execute("SELECT 1 FROM label_sets LIMIT 1").fetchone() is None:
+                return False
+            sql = "SELECT 1 FROM nodes WHERE access <> 0 LIMIT 1"
+            return connection.execute(sql).fetchone() is not None
+
     # Relations and entities
 
     def edges(self, doc: str | None = None) -> list[Edge]:

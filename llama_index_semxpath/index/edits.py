@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llama_index_semxpath.errors import AccessError, StoreError
+from llama_index_semxpath.index.access import DefaultAccess
 from llama_index_semxpath.index.catalog import NODE_COLUMNS, read_node
 from llama_index_semxpath.index.catalog_writer import TARGETS, CatalogWriter, weight_of
 from llama_index_semxpath.index.codec import digest, encode_attributes, printable, searchable
 from llama_index_semxpath.index.diff import Changes
+from llama_index_semxpath.index.embedding_text import Title
 from llama_index_semxpath.index.prepare import prepare_subtree
 from llama_index_semxpath.index.rows import PreparedNode, StoredNode
 from llama_index_semxpath.tree.ids import node_id
@@ -25,11 +27,38 @@ from llama_index_semxpath.tree.order import (
 )
 from llama_index_semxpath.tree.record import Record
 
+#: Sees to it that the vectors of prepared nodes are in the cache.
+Keep = Callable[[Sequence[PreparedNode]], object]
 #: Equal siblings that are told apart by counting; beyond, the revision tells them apart.
 _COUNTED = 8
 #: A component longer than this comes from very many inserts at one place.
 _LONGEST_COMPONENT = 48
 _INSIDE = "order_key >= ? AND order_key < ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What an editor may touch.
+
+    Args:
+        principal: Labels of who edits; ``None`` carries none.
+        labelled: Whether the store holds labels.
+        default: Whether nodes without labels may be read in a store that holds some.
+    """
+
+    principal: frozenset[str] | None = None
+    labelled: bool = False
+    default: DefaultAccess = "deny"
+
+    def reads(self, labels: frozenset[str] | None) -> bool:
+        """Whether a node with these labels in force may be read, and so be changed."""
+        if labels is None:
+            return not self.labelled or self.default == "allow"
+        return not labels.isdisjoint(self.principal or ())
+
+    def writes(self, labels: frozenset[str] | None) -> bool:
+        """Whether a node may get these labels; without a principal anything may be written."""
+        return self.principal is None or self.reads(labels)
 
 
 @dataclass(slots=True)
@@ -59,21 +88,21 @@ class TreeEditor:
     Args:
         writer: The catalog's writer, in its transaction.
         embed: Sees to it that the vectors of prepared nodes are in the cache.
-        admits: Whether the writer may change a node, given the labels in force on it.
+        rights: What the editor may touch; ``None`` for everything.
         count: Counts the tokens of a text.
     """
 
     def __init__(
         self,
         writer: CatalogWriter,
-        embed: Callable[[Sequence[PreparedNode]], object],
-        admits: Callable[[frozenset[str] | None], bool] = lambda labels: True,
+        embed: Keep,
+        rights: Rights | None = None,
         count: Callable[[str], int] = lambda text: 0,
     ) -> None:
         self._writer = writer
         self._connection = writer.connection
         self._embed = embed
-        self._admits = admits
+        self._rights = rights or Rights()
         self._count = count
         self.documents: dict[str, Touched] = {}
 
@@ -95,7 +124,7 @@ class TreeEditor:
     def find(self, id_: str) -> TreeNode | None:
         """A node, ``None`` where there is none that the writer may see."""
         row = self._row(id_)
-        if row is None or not self._admits(self._labels_of(row[1])):
+        if row is None or not self._rights.reads(self._labels_of(row[1])):
             return None
         return row[0]
 
@@ -104,7 +133,7 @@ class TreeEditor:
         return [
             node
             for node, access in self._subtree(self.node(id_))
-            if node.parent == id_ and self._admits(self._labels_of(access))
+            if node.parent == id_ and self._rights.reads(self._labels_of(access))
         ]
 
     def roots(self) -> list[str]:
@@ -276,6 +305,89 @@ class TreeEditor:
             self.add(item, id_)
         return id_
 
+    def restore(self, wanted: Mapping[str, TreeNode | None]) -> None:
+        """Brings nodes back to what they were, ids and places included.
+
+        Args:
+            wanted: The node by id as it is to be, with its order key; ``None`` where it is to be
+                gone.
+
+        Raises:
+            StoreError: A node would lose its parent, or its place is inside what is to go.
+        """
+        now = {id_: row for id_ in wanted if (row := self._row(id_)) is not None}
+        self._refuse_hidden(list(now.values()))
+        gone = [row[0] for id_, row in now.items() if wanted[id_] is None]
+        for node in gone:
+            left = [n for n, _ in self._subtree(node) if n.parent == node.id]
+            if any(child.id not in wanted for child in left):
+                raise StoreError(
+                    "a node that would go has children of its own by now", where=printable(node.id)
+                )
+        changes = Changes(removed=[self._stored(node.id) for node in gone])
+        stored: dict[str, StoredNode] = {}
+        codes: dict[str, int] = {}
+        back = sorted((n for n in wanted.values() if n is not None), key=lambda node: node.order)
+        for node in back:
+            node = replace(node, order=self._order_again(node, wanted))
+            item = prepare_subtree([node])[0]
+            codes[node.id] = 0
+            if node.id in now:
+                stored[node.id] = self._stored(node.id)
+                changes.changed.append(item)
+            else:
+                changes.added.append(item)
+        self._writer.apply(changes, stored, codes)
+        self._settle(gone, changes, now)
+
+    def _order_again(self, node: TreeNode, wanted: Mapping[str, TreeNode | None]) -> str:
+        """The order key that a node had, or one behind whoever has that now."""
+        parent = None if node.parent is None else wanted.get(node.parent) or self._row(node.parent)
+        if node.parent is not None and parent is None:
+            raise StoreError("the node's parent is gone by now", where=printable(node.id))
+        sql = "SELECT id FROM nodes WHERE order_key = ?"
+        holder = self._connection.execute(sql, (node.order,)).fetchone()
+        if holder is None or holder[0] in wanted:
+            return node.order
+        if node.parent is None:
+            return self._root_part(None, holder[0])
+        above = self.node(node.parent)
+        if not node.order.startswith(above.order + "."):
+            return self._key(above, None, None)
+        return self._key(above, None, holder[0])
+
+    def _settle(
+        self, gone: Sequence[TreeNode], changes: Changes, now: Mapping[str, tuple[TreeNode, int]]
+    ) -> None:
+        """After rows were put back: documents, keyword paths, labels in force and vectors."""
+        for node in gone:
+            touched = self._touched(node.doc)
+            touched.removed[node.id] = None
+            touched.net -= 1
+            self._note_dirty(node.doc, [node.id])
+            if node.parent is None:
+                self._connection.execute("DELETE FROM documents WHERE id = ?", (node.id,))
+        for item in changes.added:
+            self._touched(item.node.doc).added[item.node.id] = None
+            self._touched(item.node.doc).net += 1
+            if item.node.parent is None:
+                part, weight = item.node.order, weight_of(item.node)
+                self._writer.put_head(item.node.doc, part, 0, b"", b"", weight)
+        for item in changes.changed:
+            old, new = now[item.node.id][0], item.node
+            moved = (old.parent, old.order) != (new.parent, new.order)
+            touched = self._touched(new.doc)
+            (touched.moved if moved else touched.changed)[new.id] = None
+            if old.doc != new.doc:
+                self._touched(old.doc).net -= 1
+                touched.net += 1
+        done: list[str] = []
+        for item in sorted((*changes.added, *changes.changed), key=lambda item: item.node.order):
+            order = item.node.order
+            if not any(order.startswith(key + ".") for key in done[-1:]):
+                done.append(order)
+                self._rewrite([node for node, _ in self._subtree(item.node)], every=True)
+
     def finish(self) -> None:
         """Writes the documents' rows and tells the projections; to be called once, at the end."""
         for doc, touched in self.documents.items():
@@ -326,21 +438,32 @@ class TreeEditor:
                 codes[node.id] = codes.get(node.parent or "", above)
         return codes
 
-    def _around(self, order: str) -> str:
-        """Titles of the nodes around a place, those of documents left out."""
+    def _around(self, order: str) -> list[Title]:
+        """Titles of the nodes around a place with their labels, those of documents left out."""
         keys = ancestor_keys(order)[1:]
         if not keys:
-            return ""
+            return []
         marks = ", ".join("?" * len(keys))
-        sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE order_key IN ({marks}) ORDER BY order_key"
-        titles = (read_node(row).title for row in self._connection.execute(sql, keys))
-        return " > ".join(title for title in titles if title)
+        sql = (
+            f"SELECT access, {NODE_COLUMNS} FROM nodes WHERE order_key IN ({marks}) "
+            "ORDER BY order_key"
+        )
+        rows = self._connection.execute(sql, keys).fetchall()
+        titles = [(read_node(row[1:]).title, self._labels_of(row[0])) for row in rows]
+        return [(title, labels) for title, labels in titles if title]
+
+    def _prepared(self, nodes: list[TreeNode], above: int) -> list[PreparedNode]:
+        """Prepared nodes; ``above``: code of the labels in force on the first one's parent."""
+        inherited = self._labels_of(above)
+        prepared = prepare_subtree(nodes, self._around(nodes[0].order), inherited)
+        self._embed(prepared)
+        return prepared
 
     def _insert(self, nodes: list[TreeNode], above: TreeNode | None) -> None:
-        prepared = prepare_subtree(nodes, self._around(nodes[0].order))
-        self._embed(prepared)
         row = None if above is None else self._row(above.id)
-        access = self._access(nodes, 0 if row is None else row[1])
+        code = 0 if row is None else row[1]
+        prepared = self._prepared(nodes, code)
+        access = self._access(nodes, code)
         self._refuse_unseen(nodes[0], access)
         self._writer.apply(Changes(added=prepared), {}, access)
         doc = nodes[0].doc
@@ -353,20 +476,26 @@ class TreeEditor:
         self._touched(doc).added.update(dict.fromkeys(ids))
         self._note_dirty(doc, [*ids, *self._next(nodes[0])])
 
-    def _rewrite(self, nodes: list[TreeNode]) -> None:
-        """Writes a node and, where they are given, all below it, whose rows are there already."""
-        prepared = prepare_subtree(nodes, self._around(nodes[0].order))
-        self._embed(prepared)
+    def _rewrite(self, nodes: list[TreeNode], *, every: bool = False) -> None:
+        """Writes a node and, where they are given, all below it, whose rows are there already.
+
+        Args:
+            nodes: The nodes as they are to be, in pre-order.
+            every: Tell the projections of all of them, also of those whose rows do not differ.
+        """
         parent = nodes[0].parent
         row = None if parent is None else self._row(parent)
-        access = self._access(nodes, 0 if row is None else row[1])
+        code = 0 if row is None else row[1]
+        prepared = self._prepared(nodes, code)
+        access = self._access(nodes, code)
         self._refuse_unseen(nodes[0], access)
         stored = {node.id: self._stored(node.id) for node in nodes}
         changed = [
             item for item in prepared if _differs(stored[item.node.id], item, access[item.node.id])
         ]
         self._writer.apply(Changes(changed=changed), stored, access)
-        self._note_dirty(nodes[0].doc, [item.node.id for item in changed])
+        dirty = nodes if every else [item.node for item in changed]
+        self._note_dirty(nodes[0].doc, [node.id for node in dirty])
 
     # Places
 
@@ -518,14 +647,14 @@ class TreeEditor:
 
     def _refuse_hidden(self, nodes: Sequence[tuple[TreeNode, int]]) -> None:
         codes = {access for _, access in nodes}
-        if not all(self._admits(self._labels_of(code)) for code in codes):
+        if not all(self._rights.reads(self._labels_of(code)) for code in codes):
             raise AccessError(
                 "the change takes in nodes that may not be read",
                 hint="ask someone who may read all of it",
             )
 
     def _refuse_unseen(self, node: TreeNode, access: Mapping[str, int]) -> None:
-        if not self._admits(self._labels_of(access[node.id])):
+        if not self._rights.writes(self._labels_of(access[node.id])):
             raise AccessError("the writer could not read what is to be written")
 
     # What was done

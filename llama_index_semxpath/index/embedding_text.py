@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from llama_index_semxpath.index.access import Labels, reads_too
 from llama_index_semxpath.tree.node import DOCUMENT_KINDS, TreeNode
 
 _SEPARATOR = " > "
@@ -21,14 +22,24 @@ _WITH_CHILDREN = {
 }
 
 
-def heading_paths(nodes: Sequence[TreeNode], around: str = "") -> list[str]:
+#: A title, and the access labels in force on the node that carries it.
+Title = tuple[str, Labels]
+
+
+def heading_paths(
+    nodes: Sequence[TreeNode],
+    around: Sequence[Title] = (),
+    labels: Sequence[Labels] | None = None,
+) -> list[str]:
     """For each node of a document in pre-order, the titles around it, outermost first.
 
-    The document's own title and the node's own title are left out.
+    The document's own title and the node's own title are left out, and titles that some of the
+    node's readers may not read.
 
     Args:
         nodes: A whole document, or a node with all that is below it.
         around: The titles around the first node.
+        labels: The access labels in force on each node; ``None`` for none on any.
 
     Example:
         >>> d = TreeNode("d", "Document", "d", attributes={"title": "Handbook"})
@@ -37,26 +48,34 @@ def heading_paths(nodes: Sequence[TreeNode], around: str = "") -> list[str]:
         >>> heading_paths([d, s, p])
         ['', '', 'Leave']
     """
-    below: dict[str | None, str] = {nodes[0].parent: around} if nodes else {}
+    below: dict[str | None, tuple[Title, ...]] = {nodes[0].parent: tuple(around)} if nodes else {}
     paths = []
-    for node in nodes:
-        path = below[node.parent]
-        paths.append(path)
+    for place, node in enumerate(nodes):
+        own = None if labels is None else labels[place]
+        titles = below[node.parent]
+        paths.append(_SEPARATOR.join([title for title, other in titles if reads_too(own, other)]))
         title = None if node.parent is None else node.title
-        below[node.id] = f"{path}{_SEPARATOR}{title}" if path and title else title or path
+        below[node.id] = (*titles, (title, own)) if title else titles
     return paths
 
 
-def embedding_texts(nodes: Sequence[TreeNode], paths: Sequence[str]) -> list[str | None]:
+def embedding_texts(
+    nodes: Sequence[TreeNode], paths: Sequence[str], labels: Sequence[Labels] | None = None
+) -> list[str | None]:
     """The text to embed for each node, ``None`` for kinds that wait until a query asks.
+
+    Children are left out that some of the node's readers may not read.
 
     Args:
         nodes: The nodes of a document in pre-order.
         paths: Their heading paths.
+        labels: The access labels in force on each node; ``None`` for none on any.
     """
+    known = labels or [None] * len(nodes)
+    in_force = dict(zip((node.id for node in nodes), known, strict=True))
     children: dict[str, list[TreeNode]] = {}
-    for node in nodes:
-        if node.parent is not None:
+    for node, own in zip(nodes, known, strict=True):
+        if node.parent in in_force and reads_too(in_force[node.parent], own):
             children.setdefault(node.parent, []).append(node)
     texts: list[str | None] = []
     for node, path in zip(nodes, paths, strict=True):

@@ -16,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.index.access import effective_labels
 from llama_index_semxpath.index.catalog import UNFINISHED, Catalog, read_node
 from llama_index_semxpath.index.catalog_writer import TARGETS
 from llama_index_semxpath.index.config import StoreConfig
@@ -238,7 +239,8 @@ def _put_words(new: Catalog, connection: Connection, rows: Sequence[Sequence[Any
     start = 0
     for place in range(1, len(nodes) + 1):
         if place == len(nodes) or nodes[place].parent is None:
-            paths += heading_paths(nodes[start:place])
+            part = nodes[start:place]
+            paths += heading_paths(part, (), effective_labels(part))
             start = place
     new.database.words.put(
         connection,

@@ -12,7 +12,7 @@ import numpy as np
 from llama_index_semxpath.engines.base import Dataset
 from llama_index_semxpath.engines.memory import MemoryEngine
 from llama_index_semxpath.engines.scoring import default_scorer
-from llama_index_semxpath.index.access import Principal, principal_labels
+from llama_index_semxpath.index.access import Principal
 from llama_index_semxpath.index.columns import past_table
 from llama_index_semxpath.index.history import History
 from llama_index_semxpath.index.history_rows import Revision
@@ -21,6 +21,7 @@ from llama_index_semxpath.index.reader import Moment, Reader
 from llama_index_semxpath.index.rows import StoredDocument
 from llama_index_semxpath.tree.columns import Mask
 from llama_index_semxpath.tree.node import TreeNode
+from llama_index_semxpath.tree.table import TreeTable
 
 
 class PastReader(Reader):
@@ -94,24 +95,19 @@ class PastReader(Reader):
         engine = MemoryEngine(Dataset(update.table, scorer=scorer, keywords=keywords))
         return Moment(present.version, update.table, vectors, engine)
 
-    def _part(self, moment: Moment, principal: Principal) -> tuple[MemoryEngine, Mask | None]:
-        known = principal_labels(principal) in moment.parts
-        engine, mask = super()._part(moment, principal)
-        if known:
-            return engine, mask
+    def _view(self, moment: Moment, labels: frozenset[str]) -> tuple[TreeTable, Mask | None]:
+        table, mask = super()._view(moment, labels)
         # What is hidden today was not meant to be read: yesterday's labels do not open it.
         present = self._present._refreshed()
-        hidden = self._present._mask(present, principal)
-        if hidden is not None:
-            table = moment.table
-            mask = np.ones(len(table), np.bool_) if mask is None else mask
-            rows = [present.table.position(id_) for id_ in table.ids]
-            mask &= np.array([row is None or bool(hidden[row]) for row in rows])
-            moment.parts[principal_labels(principal)] = (engine, mask)
-        return engine, mask
+        hidden = self._present._mask(present, labels)
+        if hidden is None:
+            return table, mask
+        rows = [present.table.position(id_) for id_ in table.ids]
+        today = np.array([row is None or bool(hidden[row]) for row in rows])
+        return table, today if mask is None else mask & today
 
     def _read_nodes(self, ids: Sequence[str]) -> dict[str, TreeNode]:
         return History(self.catalog).nodes(ids, self._seq)
 
-    def _keywords(self, moment: Moment) -> RankedKeywords:
-        return TableKeywords(moment.table)
+    def _keywords(self, moment: Moment, mask: Mask | None) -> RankedKeywords:
+        return TableKeywords(moment.table, mask)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.index.access import Labels, effective_labels
 from llama_index_semxpath.index.codec import check_text, digest, encode_attributes, printable
-from llama_index_semxpath.index.embedding_text import embedding_texts, heading_paths
+from llama_index_semxpath.index.embedding_text import Title, embedding_texts, heading_paths
 from llama_index_semxpath.index.rows import PreparedNode
 from llama_index_semxpath.tree.node import TreeNode
 
@@ -35,17 +36,21 @@ def prepare_nodes(nodes: Sequence[TreeNode]) -> list[PreparedNode]:
     return prepare_subtree(nodes)
 
 
-def prepare_subtree(nodes: Sequence[TreeNode], around: str = "") -> list[PreparedNode]:
+def prepare_subtree(
+    nodes: Sequence[TreeNode], around: Sequence[Title] = (), inherited: Labels = None
+) -> list[PreparedNode]:
     """:func:`prepare_nodes` for a node with all that is below it, of a tree that was checked.
 
     Args:
         nodes: The nodes in pre-order.
-        around: Titles of the nodes around the first one.
+        around: Titles of the nodes around the first one, outermost first.
+        inherited: The access labels in force on its parent.
     """
     for node in nodes:
         check_strings(node)
-    paths = heading_paths(nodes, around)
-    embeds = embedding_texts(nodes, paths)
+    labels = effective_labels(nodes, inherited)
+    paths = heading_paths(nodes, around, labels)
+    embeds = embedding_texts(nodes, paths, labels)
     prepared = []
     for node, path, embed in zip(nodes, paths, embeds, strict=True):
         attributes = encode_attributes(node.attributes, node.id)

@@ -23,7 +23,11 @@ from llama_index_semxpath.index.columns import load_table, past_table, update_ta
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.embedding import Vector, as_embedder
 from llama_index_semxpath.index.history import History, When
-from llama_index_semxpath.index.keyword_source import CatalogKeywords, RankedKeywords
+from llama_index_semxpath.index.keyword_source import (
+    CatalogKeywords,
+    RankedKeywords,
+    VisibleKeywords,
+)
 from llama_index_semxpath.index.match import Match, NodeView, QueryResult
 from llama_index_semxpath.index.places import Places
 from llama_index_semxpath.index.rows import StoredDocument
@@ -260,10 +264,12 @@ class Reader:
             mask = self._mask(moment, principal)
             wanted = self._wanted(moment, scope, kinds, principal)
             hits: list[tuple[str, float]] = []
-            keywords = self._keywords(moment)
+            keywords = self._part(moment, principal)[0].dataset.keywords
+            assert keywords is not None
             if limit <= 0:
                 return []
-            for id_, score in keywords.ranked(text, None if wanted is not None else limit):
+            found = keywords.bm25(text, None, None if wanted is not None else limit)
+            for id_, score in zip(found[0], found[1].tolist(), strict=True):
                 row = moment.table.position(id_)
                 if row is not None and (wanted is None or wanted[row]):
                     hits.append((id_, score))
@@ -349,8 +355,15 @@ class Reader:
     def _read_nodes(self, ids: Sequence[str]) -> dict[str, TreeNode]:
         return self.catalog.nodes(ids)
 
-    def _keywords(self, moment: Moment) -> RankedKeywords:
-        return CatalogKeywords(self.catalog)
+    def keywords(self, principal: Principal = None) -> RankedKeywords:
+        """The keyword index as the principal may read it."""
+        with self._now() as moment:
+            return self._keywords(moment, self._mask(moment, principal))
+
+    def _keywords(self, moment: Moment, mask: Mask | None) -> RankedKeywords:
+        if mask is None:
+            return CatalogKeywords(self.catalog)
+        return VisibleKeywords(self.catalog, moment.table, mask)
 
     @contextmanager
     def _now(self) -> Iterator[Moment]:
@@ -413,15 +426,23 @@ class Reader:
         labels = principal_labels(principal)
         part = moment.parts.get(labels)
         if part is None:
-            default = self.config.default_access
-            table, mask = visible_part(self.catalog, moment.table, labels, default)
+            table, mask = self._view(moment, labels)
             engine = moment.engine
-            if table is not moment.table:
-                engine = MemoryEngine(replace(engine.dataset, table=table))
+            if mask is not None:
+                # Nothing hidden may count for a score, so words and vectors are those of the view.
+                keywords = self._keywords(moment, mask)
+                scorer = default_scorer(moment.vectors.seen(mask), keywords)
+                whole = engine.dataset
+                engine = MemoryEngine(replace(whole, table=table, scorer=scorer, keywords=keywords))
             if len(moment.parts) >= _PRINCIPALS:
                 moment.parts.clear()
             part = moment.parts[labels] = (engine, mask)
         return part
+
+    def _view(self, moment: Moment, labels: frozenset[str]) -> tuple[TreeTable, Mask | None]:
+        """The table as somebody with these labels may read it."""
+        default = self.config.default_access
+        return visible_part(self.catalog, moment.table, labels, default)
 
     def _scope(self, moment: Moment, scope: str | None, principal: Principal) -> Rows | None:
         """Roots of the subtrees that a scope names, none below another."""

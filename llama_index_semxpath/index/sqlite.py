@@ -177,6 +177,10 @@ class SqliteDatabase(Database):
         if connection is None:
             self._check_open()
             connection = self._local.connection = self._connect()
+            # Readers look terms up in the keyword index by themselves, see `words`.
+            connection.execute(
+                "CREATE VIRTUAL TABLE temp.word_places USING fts5vocab (main, words, instance)"
+            )
             connection.execute("PRAGMA query_only = ON")
         return connection
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from llama_index_semxpath.index.columns import rows_in_ranges
 from llama_index_semxpath.index.embedding import PROBE, Embedder, Matrix, Vector, same_model
 from llama_index_semxpath.index.embedding_text import text_to_embed
 from llama_index_semxpath.node_parser.pictures import Picture
-from llama_index_semxpath.tree.columns import Rows
+from llama_index_semxpath.tree.columns import Mask, Rows
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.patch import Patch
 from llama_index_semxpath.tree.table import TreeTable
@@ -249,6 +250,8 @@ class NodeVectors:
         self._lock = threading.Lock()
         self._loaded: tuple[Matrix, NDArray[np.int64]] | None = None
         self._buffer: _Buffer | None = None
+        self._whole: NodeVectors | None = None
+        self._visible: Mask | None = None
 
     @property
     def model(self) -> str:
@@ -287,10 +290,16 @@ class NodeVectors:
             return None
         return _products(matrix, places, vector)
 
+    def seen(self, visible: Mask) -> NodeVectors:
+        """These vectors for a reader who may read some of the rows: only those are sampled."""
+        other = copy(self)
+        other._whole, other._visible = self, visible
+        return other
+
     def sample(self, count: int) -> Matrix:
         """An even sample of the node vectors, the same for the same store."""
         matrix, place = self._load()
-        places = place[place >= 0]
+        places = place[place >= 0 if self._visible is None else (place >= 0) & self._visible]
         if len(places) > count:
             places = places[np.linspace(0, len(places) - 1, count).astype(np.int64)]
         return matrix[places]
@@ -363,6 +372,8 @@ class NodeVectors:
 
     def _load(self) -> tuple[Matrix, NDArray[np.int64]]:
         """The matrix, and for each row of the table its place in it or -1."""
+        if self._whole is not None:
+            return self._whole._load()
         with self._lock:
             if self._loaded is None:
                 embeddings = self._embeddings
@@ -388,9 +399,9 @@ class NodeVectors:
                 own = table.texts(np.array([row], np.int32))[0]
                 texts.append(own or str(table.attributes(row)))
                 continue
-            own = table.labels(row)
+            readers = table.labels(row)
             end = int(table.end[row])
-            inner = [r for r in range(row + 1, end) if reads_too(own, table.labels(r))]
+            inner = [r for r in range(row + 1, end) if reads_too(readers, table.labels(r))]
             below = list(self._nodes([table.ids[r] for r in inner]).values())
             texts.append(text_to_embed(node, heading_path(table, row), below))
         return texts

@@ -49,9 +49,42 @@ class Words(ABC):
             words: At least one word, as ``query_words`` gives them.
         """
 
+    @abstractmethod
+    def terms(self, words: Sequence[str]) -> list[str]:
+        """Terms that the words stand for in the index; one that comes twice counts twice."""
+
+    @abstractmethod
+    def postings(self, connection: Connection, term: str) -> Iterator[tuple[str, float]]:
+        """Ids of the nodes with a term, and its weighted count there."""
+
+    @abstractmethod
+    def sizes(self, connection: Connection) -> Iterator[tuple[str, int]]:
+        """Ids of all nodes of the index, and their counts of words."""
+
 
 class Fts5Words(Words):
     """The index as SQLite's full-text search keeps it."""
+
+    def __init__(self) -> None:
+        self._tokens = Tokenizer()
+
+    def terms(self, words: Sequence[str]) -> list[str]:
+        """Terms of words."""
+        return self._tokens.terms(words)
+
+    def postings(self, connection: Connection, term: str) -> Iterator[tuple[str, float]]:
+        """Nodes with a term, from the vocabulary that :class:`SqliteDatabase` attaches."""
+        sql = (
+            f"SELECT n.id, sum(CASE v.col WHEN 'path' THEN {_PATH_WEIGHT} ELSE 1.0 END) "
+            "FROM temp.word_places v JOIN nodes n ON n.pk = v.doc WHERE v.term = ? GROUP BY v.doc"
+        )
+        return iter(connection.execute(sql, (term,)))
+
+    def sizes(self, connection: Connection) -> Iterator[tuple[str, int]]:
+        """Nodes with their sizes, from the index's own table of them."""
+        sql = "SELECT n.id, d.sz FROM words_docsize d JOIN nodes n ON n.pk = d.id"
+        for id_, data in connection.execute(sql):
+            yield id_, sum(_varints(data))
 
     def put(self, connection: Connection, rows: Iterable[WordRow]) -> None:
         """Adds nodes."""
@@ -71,7 +104,24 @@ class ArrayWords(Words):
     """The index as arrays of terms and their weighted counts, for PostgreSQL."""
 
     def __init__(self) -> None:
-        self._tokens = _Tokenizer()
+        self._tokens = Tokenizer()
+
+    def terms(self, words: Sequence[str]) -> list[str]:
+        """Terms of words."""
+        return self._tokens.terms(words)
+
+    def postings(self, connection: Connection, term: str) -> Iterator[tuple[str, float]]:
+        """Nodes with a term."""
+        sql = (
+            "SELECT n.id, w.weights[array_position(w.terms, CAST(? AS text))] FROM words w "
+            "JOIN nodes n ON n.pk = w.rowid WHERE w.terms @> ARRAY[CAST(? AS text)]"
+        )
+        return iter(connection.execute(sql, (term, term)))
+
+    def sizes(self, connection: Connection) -> Iterator[tuple[str, int]]:
+        """Nodes with their sizes."""
+        sql = "SELECT n.id, w.size FROM words w JOIN nodes n ON n.pk = w.rowid"
+        return iter(connection.execute(sql))
 
     def put(self, connection: Connection, rows: Iterable[WordRow]) -> None:
         """Adds nodes."""
@@ -85,8 +135,7 @@ class ArrayWords(Words):
 
     def search(self, connection: Connection, words: Sequence[str]) -> Iterator[tuple[str, float]]:
         """Ids and scores, best first."""
-        cut = self._tokens.cut((place, "", word) for place, word in enumerate(words))
-        terms = [term for _, (weights, _) in cut for term in weights]
+        terms = self.terms(words)
         count, size = connection.execute("SELECT count(*), sum(size) FROM words").fetchone()
         if not terms or not count:
             return iter(())
@@ -97,7 +146,7 @@ class ArrayWords(Words):
                 (list(dict.fromkeys(terms)),),
             ).fetchall()
         )
-        weights = [_idf(count, hits[term]) for term in terms]
+        weights = [rarity(count, hits[term]) for term in terms]
         sql = (
             "SELECT n.id, s.score FROM (SELECT w.rowid, sum(q.idf * w.f * (? + 1) / "
             "(w.f + ? * (1 - ? + ? * w.size / ?))) AS score "
@@ -110,12 +159,38 @@ class ArrayWords(Words):
         return iter(connection.execute(sql, (_K1, _K1, _B, _B, mean, terms, weights)))
 
 
-def _idf(rows: int, hits: int) -> float:
+def rarity(rows: int, hits: int) -> float:
+    """Inverse document frequency of a term that stands in ``hits`` of ``rows`` nodes."""
     weight = math.log((rows - hits + 0.5) / (hits + 0.5))
     return weight if weight > 0 else _LEAST_IDF
 
 
-class _Tokenizer:
+def bm25(count: float, size: int, mean: float) -> float:
+    """How much a term says of a node, to be multiplied by its rarity.
+
+    Args:
+        count: Weighted count of the term in the node, > 0.
+        size: Words of the node.
+        mean: Mean of the sizes of all nodes, > 0.
+
+    Example:
+        >>> bm25(1.0, 8, 8.0)
+        1.0
+    """
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * size / mean))
+
+
+def _varints(data: bytes) -> Iterator[int]:
+    """Numbers in SQLite's form: seven bits a byte, the highest first; sizes are below 2**56."""
+    value = 0
+    for byte in data:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            yield value
+            value = 0
+
+
+class Tokenizer:
     """Terms of texts, cut by SQLite's tokenizer in a table that nothing else uses."""
 
     def __init__(self) -> None:
@@ -125,6 +200,11 @@ class _Tokenizer:
             f"CREATE VIRTUAL TABLE t USING fts5 (path, body, content='', tokenize='{TOKENIZER}');"
             "CREATE VIRTUAL TABLE v USING fts5vocab (t, instance);"
         )
+
+    def terms(self, words: Sequence[str]) -> list[str]:
+        """Terms of words, in their order; a word may have none, or more than one."""
+        cut = self.cut((place, "", word) for place, word in enumerate(words))
+        return [term for _, (weights, _) in cut for term in weights]
 
     def cut(self, rows: Iterable[WordRow]) -> Iterator[tuple[int, tuple[dict[str, float], int]]]:
         """For each row its number, the weighted counts of its terms, and its count of tokens."""
