@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class SemXPathError(Exception):
@@ -154,6 +155,19 @@ class AttributeValueError(StoreError):
 
 class AccessError(SemXPathError):
     """A read or write that the principal may not do; it fails closed."""
+
+
+class AmbiguousTargetError(SemXPathError):
+    """An update's target that keeps more than one node where one is meant.
+
+    Args:
+        message: What is wrong.
+        candidates: The nodes that it may be (``Match`` objects), best first.
+    """
+
+    def __init__(self, message: str, candidates: Sequence[Any], *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.candidates = tuple(candidates)
 
 
 def _blank(char: str) -> str:

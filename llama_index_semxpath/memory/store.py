@@ -1,0 +1,646 @@
+"""``StructuredMemory``: trees that an agent writes, revises and recalls, every version kept."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from llama_index_semxpath.errors import StoreError
+from llama_index_semxpath.index.access import Principal, principal_labels
+from llama_index_semxpath.index.config import StoreConfig
+from llama_index_semxpath.index.edits import Rights
+from llama_index_semxpath.index.history import History, NodeVersion, When, purge
+from llama_index_semxpath.index.history_rows import Revision, Signature
+from llama_index_semxpath.index.match import Match, QueryResult
+from llama_index_semxpath.memory import editing
+from llama_index_semxpath.memory.changes import Change, Diff, collected, make_diff
+from llama_index_semxpath.memory.editing import Edit, Targets
+from llama_index_semxpath.memory.exporting import tree_json, tree_xml
+from llama_index_semxpath.memory.records import Record, as_record, tree_record
+from llama_index_semxpath.memory.views import MemoryView, past, tree_nodes
+from llama_index_semxpath.node_parser.options import ParseOptions
+from llama_index_semxpath.node_parser.tokens import token_counter
+from llama_index_semxpath.schema import Schema
+from llama_index_semxpath.xpath import ast, parse, parse_update, update_text
+from llama_index_semxpath.xpath.update import check_update
+
+if TYPE_CHECKING:
+    from llama_index_semxpath.index.base import SemXPathIndex
+    from llama_index_semxpath.index.reader import Reader
+
+#: A node of the memory: its id, a match, or a SemXPath that selects it.
+Target = str | Match
+Place = Literal["into", "before", "after"]
+
+
+def _utc_now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+class StructuredMemory:
+    """Memory of an agent: trees of records with kinds of its own, addressed by SemXPath.
+
+    Each change is a version with author, time and reason; any version can be read, compared and
+    undone. Several users share one memory apart from each other by access labels.
+
+    Args:
+        index: The store that holds the memory.
+        author: Who writes, where a call names nobody.
+        clock: Tells the time, with a time zone. Versions never run backward: when the clock does,
+            they carry the time of the version before.
+        principal: Labels of who reads and writes, where a call names none; new trees get them.
+        embed: Whether texts are embedded when they are written; else when they are first graded.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> memory = StructuredMemory.from_defaults(folder.name, embed=False)
+        >>> plan = memory.load_tree('<Plan><Day><POI name="Harbour"/></Day></Plan>', id="trip")
+        >>> change = memory.update('insert POI(@name = "Museum") into /Plan/Day', reason="rain")
+        >>> [match.attributes["name"] for match in memory.query("//POI")]
+        ['Harbour', 'Museum']
+        >>> len(memory.at(change.revision - 1).query("//POI")), memory.undo().reason
+        (1, 'undo of revision 2')
+        >>> memory.close(); folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        index: SemXPathIndex,
+        *,
+        author: str = "user",
+        clock: Callable[[], dt.datetime] = _utc_now,
+        principal: Principal = None,
+        embed: bool = True,
+    ) -> None:
+        self.index = index
+        self.author = author
+        self.clock = clock
+        self.principal = None if principal is None else principal_labels(principal)
+        self.embed = embed
+        self._count = token_counter(ParseOptions())
+
+    @classmethod
+    def from_defaults(
+        cls,
+        store: StoreConfig | Path | str = "./.semxpath-memory",
+        *,
+        index: SemXPathIndex | None = None,
+        author: str = "user",
+        clock: Callable[[], dt.datetime] = _utc_now,
+        principal: Principal = None,
+        embed_model: Any = None,
+        embed: bool = True,
+        default_access: Literal["deny", "allow"] = "deny",
+    ) -> StructuredMemory:
+        """Opens a memory, or makes it.
+
+        Args:
+            store: A directory, in which the catalog alone holds everything; or a configuration.
+            index: A store that is open already, in place of ``store``.
+            author: See the class.
+            clock: See the class.
+            principal: See the class.
+            embed_model: A LlamaIndex ``BaseEmbedding``; ``None`` for the packaged model.
+            embed: See the class.
+            default_access: Whether nodes without labels may be read where others carry some.
+        """
+        if index is None:
+            from llama_index_semxpath.index.base import SemXPathIndex
+
+            if not isinstance(store, StoreConfig):
+                store = StoreConfig(
+                    Path(store), milvus_uri="", graph="none", default_access=default_access
+                )
+            index = SemXPathIndex(store, embed_model=embed_model)
+            index.recover()
+        return cls(index, author=author, clock=clock, principal=principal, embed=embed)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the class."""
+        return "StructuredMemory"
+
+    def close(self) -> None:
+        """Closes the store."""
+        self.index.close()
+
+    def __enter__(self) -> StructuredMemory:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        catalog = self.index.catalog
+        return (
+            f"StructuredMemory('{self.index.config.store}', {len(catalog.documents())} trees, "
+            f"{catalog.count_nodes()} nodes, revision {catalog.version})"
+        )
+
+    @property
+    def reader(self) -> Reader:
+        """Reads the present version."""
+        return self.index.reader
+
+    @property
+    def history_reader(self) -> History:
+        """Reads revisions and versions of nodes."""
+        return History(self.index.catalog)
+
+    def now(self) -> dt.datetime:
+        """The time of a change made now: the clock's, but never before the last change.
+
+        Raises:
+            StoreError: The clock tells a time without a time zone.
+        """
+        now = self.clock()
+        if now.tzinfo is None:
+            raise StoreError("the clock tells a time without a time zone", hint="use datetime.UTC")
+        last = self.history_reader.revisions(1)
+        return max(now, last[0].time) if last else now
+
+    # Writing
+
+    @contextmanager
+    def change(
+        self,
+        reason: str = "",
+        *,
+        what: str = "edit",
+        author: str | None = None,
+        principal: Principal = None,
+        time: dt.datetime | None = None,
+    ) -> Iterator[Edit]:
+        """A unit of work: all edits within become one change, or none of them takes effect.
+
+        Args:
+            reason: Why.
+            what: What is done, in a few words.
+            author: Who does it; by default the memory's author.
+            principal: Labels of who does it; by default the memory's.
+            time: When; by default now.
+
+        Raises:
+            StoreLockedError: Another writer did not finish in time.
+
+        Example:
+            >>> import tempfile
+            >>> folder = tempfile.TemporaryDirectory()
+            >>> memory = StructuredMemory.from_defaults(folder.name, embed=False)
+            >>> with memory.change("first meeting") as edit:
+            ...     rio = edit.add(Record("User", attributes={"name": "Rio"}), None)
+            ...     fact = edit.add(Record("Fact", "likes tea"), rio)
+            >>> edit.change.added == (rio, fact), edit.change.reason
+            (True, 'first meeting')
+            >>> memory.close(); folder.cleanup()
+        """
+        who = self._who(principal)
+        signature = Signature(self.author if author is None else author, reason, what)
+        writer = self.index.writer
+        with writer.lock.hold():
+            now = self.now() if time is None else time
+            signature = Signature(signature.author, reason, what, now)
+            catalog = self.index.catalog
+            rights = Rights(who, catalog.labelled(), self.index.config.default_access)
+            with writer.edit(
+                lambda catalog_writer, keep: Edit(catalog_writer, keep, rights, self._count),
+                signature,
+                embed=self.embed,
+            ) as edit:
+                yield edit
+            version = catalog.version
+            revision = self.history_reader.revision(version)
+        edit.change = Change(
+            version,
+            max(now, revision.time),
+            signature.author,
+            reason,
+            what,
+            **collected(edit.documents.values()),
+        )
+
+    def remember(
+        self,
+        node: Record | Mapping[str, Any] | str,
+        into: Target | None = None,
+        *,
+        where: Place = "into",
+        kind: str = "Note",
+        attributes: Mapping[str, Any] | None = None,
+        labels: Sequence[str] | frozenset[str] | None = None,
+        reason: str = "",
+        author: str | None = None,
+        principal: Principal = None,
+    ) -> Change:
+        """Writes a node with all below it.
+
+        Args:
+            node: A record, a mapping, or a text.
+            into: Where: a node's id, a match or a SemXPath; ``None`` makes a new tree.
+            where: Put it ``into`` that node as the last child, or ``before`` or ``after`` it.
+            kind: Kind of a text.
+            attributes: Attributes beside those the node brings.
+            labels: Access labels; by default those of the place, for a new tree the writer's.
+            reason: Why.
+            author: Who writes.
+            principal: Labels of who writes.
+
+        Returns:
+            The change; ``added[0]`` is the id of the node.
+
+        Raises:
+            AmbiguousTargetError: ``into`` may mean more than one node.
+            StoreError: There is no such node, or nothing to remember.
+        """
+        own = None if labels is None else frozenset(labels)
+        who = self._who(principal)
+        if into is None and own is None:
+            own = who
+        record = as_record(node, kind, attributes, own)
+        with self.change(
+            reason, what=f"remember {record.kind}", author=author, principal=who
+        ) as edit:
+            if into is None:
+                edit.add(record)
+            else:
+                editing.put(edit, record, where, self._one(into, who))
+        return self._done(edit)
+
+    def revise(
+        self,
+        target: Target,
+        attributes: Mapping[str, Any] | None = None,
+        text: str | None = None,
+        *,
+        kind: str | None = None,
+        labels: Sequence[str] | frozenset[str] | None = None,
+        reason: str = "",
+        author: str | None = None,
+        principal: Principal = None,
+    ) -> Change:
+        """Changes what one node says; the version before stays in its history.
+
+        Args:
+            target: The node: its id, a match or a SemXPath.
+            attributes: New values by name; ``None`` as a value takes the attribute away.
+            text: New own text.
+            kind: New kind.
+            labels: New access labels.
+            reason: Why.
+            author: Who revises.
+            principal: Labels of who revises.
+        """
+        who = self._who(principal)
+        own = None if labels is None else frozenset(labels)
+        with self.change(reason, what="revise", author=author, principal=who) as edit:
+            id_ = self._one(target, who)
+            edit.set(id_, attributes=attributes, text=text, kind=kind, labels=own)
+        return self._done(edit)
+
+    def forget(
+        self,
+        target: Target,
+        *,
+        every: bool = False,
+        reason: str = "",
+        author: str | None = None,
+        principal: Principal = None,
+    ) -> Change:
+        """Takes a node away with all below it; earlier versions show it until they are purged.
+
+        Args:
+            target: The node: its id, a match or a SemXPath.
+            every: Forget all that the SemXPath selects, however many.
+            reason: Why.
+            author: Who forgets.
+            principal: Labels of who forgets.
+        """
+        who = self._who(principal)
+        with self.change(reason, what="forget", author=author, principal=who) as edit:
+            if isinstance(target, str) and _is_path(target):
+                path = parse(target)
+                found = Targets(self.reader, who).matches(path, one=not every, every=every)
+                editing.remove(edit, found)
+            else:
+                edit.remove(self._one(target, who))
+        return self._done(edit)
+
+    def move(
+        self,
+        target: Target,
+        where: Place,
+        anchor: Target,
+        *,
+        reason: str = "",
+        author: str | None = None,
+        principal: Principal = None,
+    ) -> Change:
+        """Puts a node elsewhere with all below it; ids stay.
+
+        Args:
+            target: The node: its id, a match or a SemXPath.
+            where: ``into`` the anchor as its last child, ``before`` or ``after`` it.
+            anchor: Another node.
+            reason: Why.
+            author: Who moves it.
+            principal: Labels of who moves it.
+        """
+        who = self._who(principal)
+        with self.change(reason, what="move", author=author, principal=who) as edit:
+            editing.shift(edit, [self._one(target, who)], where, self._one(anchor, who))
+        return self._done(edit)
+
+    def update(
+        self,
+        statement: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        reason: str = "",
+        author: str | None = None,
+        principal: Principal = None,
+    ) -> Change:
+        """Runs an update statement of SemXPath.
+
+        Args:
+            statement: ``insert``, ``set``, ``replace``, ``delete`` or ``move``.
+            params: Values of ``$name``: of values, and of nodes as records, mappings or texts.
+            reason: Why; by default the statement.
+            author: Who writes.
+            principal: Labels of who writes.
+
+        Raises:
+            QueryError: The statement is wrong.
+            AmbiguousTargetError: A target may mean more nodes than one; ``candidates`` has them.
+            StoreError: A target selects nothing.
+        """
+        who = self._who(principal)
+        parsed = check_update(parse_update(statement), params=params, text=statement)
+        what = update_text(parsed)
+        with self.change(reason, what=what[:500], author=author, principal=who) as edit:
+            editing.carry_out(edit, parsed, Targets(self.reader, who, params))
+        return self._done(edit)
+
+    def load_tree(
+        self,
+        source: Record | Mapping[str, Any] | str | bytes | Path,
+        *,
+        id: str | None = None,  # noqa: A002 - the name that the tree is known by
+        labels: Sequence[str] | frozenset[str] | None = None,
+        reason: str = "",
+        author: str | None = None,
+        principal: Principal = None,
+    ) -> Change:
+        """Writes a whole tree from XML, JSON or YAML, a file, plain data or a record.
+
+        Args:
+            source: The tree; see :func:`tree_record`.
+            id: Id of its root, the name of the tree; by default one made from the content.
+            labels: Access labels; by default the writer's.
+            reason: Why.
+            author: Who writes.
+            principal: Labels of who writes.
+        """
+        record = tree_record(source)
+        if id is not None:
+            record = Record(
+                record.kind, record.text, record.attributes, record.children, record.labels, id
+            )
+        return self.remember(
+            record, labels=labels, reason=reason, author=author, principal=principal
+        )
+
+    def undo(
+        self,
+        revision: int | None = None,
+        *,
+        author: str | None = None,
+        principal: Principal = None,
+    ) -> Change:
+        """Takes back a change, as a new version; the change itself stays in history.
+
+        Args:
+            revision: Number of the change; by default the last one.
+            author: Who takes it back.
+            principal: Labels of who takes it back.
+
+        Raises:
+            StoreError: A later change touched the same nodes, or there is nothing to undo.
+        """
+        history = self.history_reader
+        number = self.index.catalog.version if revision is None else revision
+        if number <= 0:
+            raise StoreError("there is nothing to undo")
+        history.number(number - 1)
+        with self.change(
+            f"undo of revision {number}", what="undo", author=author, principal=principal
+        ) as edit:
+            ids = history.between(number - 1, number)
+            later = set(history.between(number, self.index.catalog.version)).intersection(ids)
+            if later:
+                raise StoreError(
+                    f"{len(later)} of the nodes were changed again since",
+                    where=f"revision {number}",
+                    hint="undo the later changes first",
+                )
+            before = history.nodes(ids, number - 1)
+            edit.restore({id_: before.get(id_) for id_ in ids})
+        return self._done(edit)
+
+    # Reading
+
+    def query(
+        self,
+        query: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        top_k: int | None = None,
+        principal: Principal = None,
+        trace: bool = False,
+    ) -> QueryResult:
+        """Runs SemXPath; ``at(date, path)`` and ``version(n, path)`` read the past.
+
+        Args:
+            query: The query.
+            params: Values of ``$name``.
+            top_k: Most results; ``None`` for all that pass.
+            principal: Labels of who asks.
+            trace: Record what each step kept and dropped.
+        """
+        who = self._who(principal)
+        return self.reader.query(query, params=params, top_k=top_k, principal=who, trace=trace)
+
+    def node(self, id_: str, principal: Principal = None) -> Match | None:
+        """One node, ``None`` where there is none that the principal may read."""
+        return self.reader.node(id_, self._who(principal))
+
+    def subtree(self, target: Target, principal: Principal = None) -> list[Match]:
+        """A node and its descendants, in document order."""
+        who = self._who(principal)
+        return self.reader.subtree(self._one(target, who), who)
+
+    def trees(self, principal: Principal = None) -> list[Match]:
+        """Roots of all trees, in order."""
+        return list(self.reader.query("/*", principal=self._who(principal)))
+
+    def schema(self, principal: Principal = None) -> Schema:
+        """Kinds and attributes of what the principal may read."""
+        return self.reader.schema(self._who(principal))
+
+    def to_xml(self, tree: str | None = None, principal: Principal = None) -> str:
+        """A tree as XML.
+
+        Args:
+            tree: Id of its root, or of any node; by default the only tree.
+            principal: Labels of who reads.
+        """
+        return tree_xml(tree_nodes(self.reader, tree, self._who(principal)))
+
+    def to_json(self, tree: str | None = None, principal: Principal = None) -> dict[str, Any]:
+        """A tree as plain data: ``kind``, ``id``, ``text``, ``attributes``, ``children``."""
+        return tree_json(tree_nodes(self.reader, tree, self._who(principal)))
+
+    # Versions
+
+    def at(self, when: When, principal: Principal = None) -> MemoryView:
+        """The memory as it was at a moment.
+
+        Args:
+            when: A time; a date is its last moment in UTC; a whole number is a revision.
+            principal: Labels of who reads.
+        """
+        return past(self.reader, when, self._who(principal))
+
+    def version(self, number: int, principal: Principal = None) -> MemoryView:
+        """The memory as a revision left it; a number below 0 counts back from the present."""
+        if number < 0:
+            number = self.index.catalog.version + number
+        return past(self.reader, number, self._who(principal))
+
+    def revisions(self, limit: int | None = None, tree: str | None = None) -> list[Revision]:
+        """Changes, newest first.
+
+        Args:
+            limit: Most of them; ``None`` for all.
+            tree: Only those of this tree.
+        """
+        return self.history_reader.revisions(limit, tree)
+
+    def history(self, target: Target, principal: Principal = None) -> list[NodeVersion]:
+        """All versions of a node, oldest first; versions that the principal may not read are left \
+out."""
+        who = self._who(principal)
+        id_ = target.id if isinstance(target, Match) else target
+        if isinstance(target, str) and _is_path(target):
+            id_ = self._one(target, who)
+        found = []
+        for version in self.history_reader.versions(id_):
+            seen = version.node is None or past(self.reader, version.revision.seq, who).node(id_)
+            if seen:
+                found.append(version)
+        return found if any(version.node for version in found) else []
+
+    def diff(self, first: When, second: When | None = None, principal: Principal = None) -> Diff:
+        """What separates two versions.
+
+        Args:
+            first: The first; see :meth:`at`.
+            second: The second; by default the present.
+            principal: Labels of who reads.
+        """
+        history, who = self.history_reader, self._who(principal)
+        a = history.number(first)
+        b = self.index.catalog.version if second is None else history.number(second)
+        ids = history.between(min(a, b), max(a, b))
+        views = [past(self.reader, number, who).reader for number in (a, b)]
+        before, after = ({m.id: m.node for m in view.nodes(ids, who)} for view in views)
+        return make_diff(a, b, [(before.get(id_), after.get(id_)) for id_ in ids])
+
+    def purge(self, before: When | None = None) -> int:
+        """Forgets for good all earlier versions, or those that ended before a time.
+
+        Returns:
+            Count of the versions of nodes that went.
+        """
+        from llama_index_semxpath.index.history import moment_of
+
+        if isinstance(before, int):
+            time = self.history_reader.revision(before).time
+        else:
+            time = self.now() if before is None else moment_of(before)
+        return purge(self.index.catalog, time)
+
+    # Other ways in
+
+    def recall(self, question: str, **options: Any) -> Any:
+        """What the memory holds on a question, within a budget; see :func:`recall.recall`."""
+        return import_module("llama_index_semxpath.memory.recall").recall(self, question, **options)
+
+    def learn(self, turns: Any, **options: Any) -> Any:
+        """Extracts and keeps what turns of a conversation say; see :func:`writing.learn`."""
+        return import_module("llama_index_semxpath.memory.writing").learn(self, turns, **options)
+
+    # Async twins
+
+    async def aremember(self, *args: Any, **options: Any) -> Change:
+        """:meth:`remember` without blocking the event loop."""
+        return await asyncio.to_thread(self.remember, *args, **options)
+
+    async def arevise(self, *args: Any, **options: Any) -> Change:
+        """:meth:`revise` without blocking the event loop."""
+        return await asyncio.to_thread(self.revise, *args, **options)
+
+    async def aforget(self, *args: Any, **options: Any) -> Change:
+        """:meth:`forget` without blocking the event loop."""
+        return await asyncio.to_thread(self.forget, *args, **options)
+
+    async def amove(self, *args: Any, **options: Any) -> Change:
+        """:meth:`move` without blocking the event loop."""
+        return await asyncio.to_thread(self.move, *args, **options)
+
+    async def aupdate(self, statement: str, **options: Any) -> Change:
+        """:meth:`update` without blocking the event loop."""
+        return await asyncio.to_thread(self.update, statement, **options)
+
+    async def aload_tree(self, source: Any, **options: Any) -> Change:
+        """:meth:`load_tree` without blocking the event loop."""
+        return await asyncio.to_thread(self.load_tree, source, **options)
+
+    async def aquery(self, query: str, **options: Any) -> QueryResult:
+        """:meth:`query` without blocking the event loop."""
+        return await asyncio.to_thread(self.query, query, **options)
+
+    async def arecall(self, question: str, **options: Any) -> Any:
+        """:meth:`recall` without blocking the event loop."""
+        return await asyncio.to_thread(self.recall, question, **options)
+
+    async def alearn(self, turns: Any, **options: Any) -> Any:
+        """:meth:`learn` without blocking the event loop."""
+        return await asyncio.to_thread(self.learn, turns, **options)
+
+    # Inside
+
+    def _who(self, principal: Principal) -> frozenset[str] | None:
+        return self.principal if principal is None else principal_labels(principal)
+
+    def _one(self, target: Target, principal: frozenset[str] | None) -> str:
+        """Id of the one node that a target means."""
+        if isinstance(target, Match):
+            return target.id
+        if not _is_path(target):
+            return target
+        path: ast.Expr = parse(target)
+        return Targets(self.reader, principal).matches(path, one=True, every=False)[0].id
+
+    def _done(self, edit: Edit) -> Change:
+        assert edit.change is not None
+        return edit.change
+
+
+def _is_path(target: str) -> bool:
+    return target.startswith(("/", "(", "id("))
