@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from llama_index_semxpath.index.graph_model import Link
 from llama_index_semxpath.index.graph_nebula import NebulaGraph
 from llama_index_semxpath.index.graph_store import GraphPropertyGraphStore
 from llama_index_semxpath.index.nebula_client import Address, NebulaOptions
@@ -23,9 +24,11 @@ class SemXPathNebulaStore(GraphPropertyGraphStore):
         password: Password.
         space: The space, made when it is missing; one for each tenant.
         timeout: Seconds to wait for an answer, > 0.
+        sessions: Sessions at a time, 1 and up; more threads wait.
         tls: ``nebula3.Config.SSL_config`` for TLS; ``None`` without.
         partitions: Partitions of a new space, 1 and up.
         replicas: Copies of each partition, odd.
+        create: Make the space when it is missing.
 
     Raises:
         StoreError: The server does not answer, or refuses.
@@ -40,9 +43,20 @@ class SemXPathNebulaStore(GraphPropertyGraphStore):
         password: str = "nebula",
         space: str = "semxpath",
         timeout: float = 30.0,
+        sessions: int = 16,
         tls: Any = None,
         partitions: int = 10,
         replicas: int = 1,
+        create: bool = True,
     ) -> None:
-        options = NebulaOptions(addresses, user, password, space, timeout, tls=tls)
-        super().__init__(NebulaGraph(options, partitions=partitions, replicas=replicas))
+        options = NebulaOptions(
+            addresses, user, password, space, timeout, sessions=sessions, tls=tls
+        )
+        self._nebula = NebulaGraph(options, create=create, partitions=partitions, replicas=replicas)
+        super().__init__(self._nebula)
+
+    def _links_at(self, ids: Iterable[str] | None, names: Sequence[str] | None) -> list[Link]:
+        """The links at nodes, whichever end they are: one statement for each step of a walk."""
+        if ids is None:
+            return super()._links_at(ids, names)
+        return self._nebula.links(sorted(ids), "both", names=names)

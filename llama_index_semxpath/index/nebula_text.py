@@ -17,7 +17,7 @@ from llama_index_semxpath.errors import AttributeValueError
 from llama_index_semxpath.index.graph_model import LinkKey
 
 #: Rows and characters of one statement; the server refuses statements of more than 4 MB.
-MAX_ROWS = 256
+MAX_ROWS = 512
 MAX_CHARACTERS = 1_000_000
 #: Edge types from a name's key, and from an origin, to the entities they belong to.
 KEYED = "SemKeyed"
