@@ -18,6 +18,7 @@ from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import query_attributes
 from llama_index_semxpath.index.history import History
 from llama_index_semxpath.index.merged import merged_entities
+from llama_index_semxpath.index.projection import Entity
 from llama_index_semxpath.tree.columns import Rows
 from llama_index_semxpath.tree.edges import EdgeTable
 from llama_index_semxpath.tree.node import TreeNode
@@ -135,11 +136,29 @@ def _flat(nodes: Iterable[TreeNode]) -> Iterator[TreeNode]:
 
 
 def _entity_nodes(catalog: Catalog) -> Iterator[TreeNode]:
-    for entity in merged_entities(catalog):
-        attributes = {"name": entity.name, **query_attributes(entity.properties)}
-        if entity.aliases:
-            attributes.setdefault("aliases", list(entity.aliases))
-        yield TreeNode(entity.id, entity.label, "", None, entity.name, attributes, entity.order)
+    return map(entity_node, merged_entities(catalog))
+
+
+def entity_node(entity: Entity) -> TreeNode:
+    """An entity as a node of the tree."""
+    attributes = {"name": entity.name, **query_attributes(entity.properties)}
+    if entity.aliases:
+        attributes.setdefault("aliases", list(entity.aliases))
+    return TreeNode(entity.id, entity.label, "", None, entity.name, attributes, entity.order)
+
+
+def with_entities(table: TreeTable, entities: Iterable[Entity]) -> TreeTable:
+    """The table with some of its entities described otherwise; every row stays in its place."""
+    nodes = [entity_node(entity) for entity in entities]
+    other = patch_table(table, (), nodes, table.texts).table
+    names = {other.position(node.id): node.text for node in nodes}
+
+    def texts(rows: Rows) -> list[str]:
+        own = table.texts(rows)
+        return [names.get(row, text) for row, text in zip(rows.tolist(), own, strict=True)]
+
+    other.texts = texts
+    return other
 
 
 def _texts_of(catalog: Catalog, table: TreeTable) -> TextSource:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import digest, encode_attributes
@@ -19,9 +19,14 @@ def merged_entities(catalog: Catalog, ids: Sequence[str] | None = None) -> Itera
         catalog: The catalog.
         ids: Only these; ``None`` for all.
     """
+    return merge_all(catalog.entity_sources(ids))
+
+
+def merge_all(sources: Iterable[tuple[int, EntitySource]]) -> Iterator[Entity]:
+    """Entities from what is said of them, each source with its place in time."""
     groups: dict[str, list[EntitySource]] = {}
     places: dict[str, int] = {}
-    for place, source in catalog.entity_sources(ids):
+    for place, source in sources:
         groups.setdefault(source.entity, []).append(source)
         places.setdefault(source.entity, place)
     for id_, rows in groups.items():

@@ -29,6 +29,7 @@ from llama_index_semxpath.index.keyword_source import (
     VisibleKeywords,
 )
 from llama_index_semxpath.index.match import Match, NodeView, QueryResult
+from llama_index_semxpath.index.past_query import Asked, past_query
 from llama_index_semxpath.index.places import Places
 from llama_index_semxpath.index.rows import StoredDocument
 from llama_index_semxpath.index.vectors import Embeddings, NodeVectors, RemoteSearch
@@ -136,6 +137,13 @@ class Reader:
         with self._now() as moment:
             return self._mask(moment, principal)
 
+    def view(self, principal: Principal = None) -> TreeTable:
+        """The store as columns, without what the principal may not read."""
+        with self._now() as moment:
+            engine, mask = self._part(moment, principal)
+            table = engine.dataset.table
+            return table if mask is None else table.view(mask)
+
     def schema(self, principal: Principal = None) -> Schema:
         """Kinds, attributes and relations of what the principal may read."""
         with self._now() as moment:
@@ -152,8 +160,9 @@ class Reader:
         params: Mapping[str, Any] | None = None,
         principal: Principal = None,
         trace: bool = False,
+        check_names: bool = True,
     ) -> QueryResult:
-        """Runs SemXPath.
+        """Runs SemXPath; ``at()``, ``version()`` and the version axis read the past.
 
         Args:
             query: The query.
@@ -161,14 +170,21 @@ class Reader:
             params: Values of ``$name``.
             principal: Labels of who asks; ``None`` carries none.
             trace: Record which nodes each step kept and dropped.
+            check_names: Refuse kinds, attributes and relations that the store does not have.
 
         Raises:
             QueryError: The query is wrong, or asks for a part that this store lacks.
         """
         with self._now() as moment:
+            asked = Asked(query, params or {}, principal, top_k, trace)
+            past = past_query(self, asked)
+            if past is not None:
+                return past
             engine, mask = self._part(moment, principal)
+            if not check_names:
+                engine = MemoryEngine(engine.dataset, check_names=False)
             found = engine.run(query, params=params, top_k=top_k, visible=mask, trace=trace)
-            matches = self._matches(moment, mask, found.positions, found.scores, found.why)
+            matches = self._matches(moment, principal, found.positions, found.scores, found.why)
             return QueryResult(
                 matches,
                 query=query,
@@ -216,7 +232,7 @@ class Reader:
             look = Scope(moment.table, inside, tuple(kinds or ()), mask)
             vector = moment.vectors.query_vector(text)
             hits = moment.vectors.search(vector, look, limit, _LEAST_COSINE)
-            return self._ranked(moment, mask, hits, "semantic")
+            return self._ranked(moment, principal, hits, "semantic")
 
     def nearest(
         self,
@@ -261,7 +277,6 @@ class Reader:
             Matches whose ``score`` is the normalised BM25, in [0, 1].
         """
         with self._now() as moment:
-            mask = self._mask(moment, principal)
             wanted = self._wanted(moment, scope, kinds, principal)
             hits: list[tuple[str, float]] = []
             keywords = self._part(moment, principal)[0].dataset.keywords
@@ -275,7 +290,7 @@ class Reader:
                     hits.append((id_, score))
                 if len(hits) == limit:
                     break
-            return self._ranked(moment, mask, hits, "keyword")
+            return self._ranked(moment, principal, hits, "keyword")
 
     # Nodes
 
@@ -286,7 +301,7 @@ class Reader:
             found = [moment.table.position(id_) for id_ in ids]
             rows = [row for row in found if row and (mask is None or mask[row])]
             positions = np.array(rows, np.int32)
-            return self._matches(moment, mask, positions, np.ones(len(rows)), {})
+            return self._matches(moment, principal, positions, np.ones(len(rows)), {})
 
     def node(self, id_: str, principal: Principal = None) -> Match | None:
         """One node, ``None`` where there is none that the principal may read."""
@@ -302,7 +317,7 @@ class Reader:
                 return []
             rows = np.arange(row, moment.table.end[row], dtype=np.int32)
             rows = rows if mask is None else rows[mask[rows]]
-            return self._matches(moment, mask, rows, np.ones(len(rows)), {})
+            return self._matches(moment, principal, rows, np.ones(len(rows)), {})
 
     def summary(self, id_: str, principal: Principal = None) -> Summary | None:
         """What a section or document is about: its titles, its gist and its captions.
@@ -332,7 +347,7 @@ class Reader:
             rows = rows if mask is None else rows[mask[rows]]
             if not len(rows):
                 raise UnknownDocumentError("the store holds no such document", where=printable(id_))
-            return self._matches(moment, mask, rows, np.ones(len(rows)), {})
+            return self._matches(moment, principal, rows, np.ones(len(rows)), {})
 
     def at(self, when: When) -> Reader:
         """The store as it was at a moment: takes the same questions, over what stood there then.
@@ -484,21 +499,27 @@ class Reader:
         return wanted
 
     def _ranked(
-        self, moment: Moment, mask: Mask | None, hits: Sequence[tuple[str, float]], name: str
+        self,
+        moment: Moment,
+        principal: Principal,
+        hits: Sequence[tuple[str, float]],
+        name: str,
     ) -> list[Match]:
         rows = np.array([moment.table.position(id_) for id_, _ in hits], np.int32)
         scores = np.clip(np.array([score for _, score in hits]), 0.0, 1.0)
-        return self._matches(moment, mask, rows, scores, {name: scores})
+        return self._matches(moment, principal, rows, scores, {name: scores})
 
     def _matches(
         self,
         moment: Moment,
-        mask: Mask | None,
+        principal: Principal,
         rows: Rows,
         scores: Any,
         why: Mapping[str, Any],
     ) -> list[Match]:
-        table, places = moment.table, Places(moment.table, mask)
+        engine, mask = self._part(moment, principal)
+        table = engine.dataset.table
+        places = Places(table, mask)
         ids = [table.ids[row] for row in rows.tolist()]
         nodes = self._read_nodes(ids)
         matches = []

@@ -67,17 +67,19 @@ class Library:
             found.append(packed)
         return found
 
+    def source_weights(self, principal: Principal) -> dict[str, float]:
+        """Weight of each document that the principal may see, those of weight 1 left out."""
+        return {
+            one.id: one.weight for one in self.source.documents(principal) if one.weight != 1.0
+        }
+
     def _see(self, principal: Principal) -> _Eyes:
         labels = principal_labels(principal)
         whole = self.source.table
         with self._lock:
             eyes = self._eyes.get(labels)
         if eyes is None or eyes.whole is not whole:
-            mask = self.source.visible(principal)
-            if mask is not None and len(mask) != len(whole):
-                # The store moved on between the two reads; the next look sees both alike.
-                return self._see(principal)
-            table = whole if mask is None else whole.view(mask)
+            table = self.source.view(principal)
             eyes = _Eyes(whole, table, QuestionReader(table))
         with self._lock:
             self._eyes[labels] = eyes
