@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from llama_index_semxpath.errors import StoreError
 from llama_index_semxpath.index.catalog import NODE_COLUMNS, Catalog, read_node
-from llama_index_semxpath.index.codec import searchable
+from llama_index_semxpath.index.codec import decode_attributes, searchable
 from llama_index_semxpath.index.history_rows import Revision, read_revision, time_text
 from llama_index_semxpath.tree.node import TreeNode
+from llama_index_semxpath.tree.order import subtree_range
 
 _REVISION = "seq, time, author, reason, what"
 #: A moment of the store: its revision number, or a time with a time zone; a date is its last
@@ -133,6 +134,16 @@ class History:
             gone = {row[0] for row in connection.execute(sql, (revision,))}
         return Difference(nodes, gone.difference(node.id for node in nodes))
 
+    def written(self, revision: int = -1) -> dict[str, dt.datetime]:
+        """When each node became what it is, of the nodes that changed after a revision."""
+        sql = (
+            "SELECT n.id, r.time FROM nodes n JOIN revisions r ON r.seq = n.since "
+            "WHERE n.since > ?"
+        )
+        with self._catalog.database.read() as connection:
+            rows = connection.execute(sql, (revision,)).fetchall()
+        return {id_: dt.datetime.fromisoformat(str(time)) for id_, time in rows}
+
     def before(self, revision: int) -> Difference:
         """What a revision differed in from the present."""
         with self._catalog.database.read() as connection:
@@ -171,6 +182,40 @@ class History:
                 if row is not None:
                     found[id_] = read_node(row)
         return found
+
+    def knew(self, name: str) -> bool:
+        """Whether some node of the past or the present has this kind or attribute."""
+        with self._catalog.database.read() as connection:
+            for table in ("node_history", "nodes"):
+                sql = f"SELECT 1 FROM {table} WHERE kind = ? LIMIT 1"
+                if connection.execute(sql, (searchable(name),)).fetchone() is not None:
+                    return True
+            sql = "SELECT DISTINCT attributes FROM node_history"
+            return any(name in decode_attributes(row[0]) for row in connection.execute(sql))
+
+    def subtree_revisions(self, id_: str) -> list[int]:
+        """Numbers of the revisions that changed a node or what stands below it, oldest first.
+
+        What stood below it once counts by where it stood then.
+        """
+        key = searchable(id_)
+        with self._catalog.database.read() as connection:
+            found = connection.execute("SELECT order_key FROM nodes WHERE id = ?", (key,))
+            keys = {row[0] for row in found}
+            past = "SELECT DISTINCT order_key FROM node_history WHERE id = ?"
+            keys.update(row[0] for row in connection.execute(past, (key,)))
+            numbers: set[int] = set()
+            for order in keys:
+                low, high = subtree_range(order)
+                sql = "SELECT DISTINCT since FROM nodes WHERE order_key >= ? AND order_key < ?"
+                numbers.update(row[0] for row in connection.execute(sql, (low, high)))
+                sql = (
+                    "SELECT DISTINCT from_revision, to_revision FROM node_history "
+                    "WHERE order_key >= ? AND order_key < ?"
+                )
+                for row in connection.execute(sql, (low, high)):
+                    numbers.update(row)
+        return sorted(number for number in numbers if number >= self.first)
 
     def vectors(self, model: int, ids: Sequence[str], revision: int) -> dict[str, bytes]:
         """Float32 bytes by node id, of nodes as a revision had them."""

@@ -161,6 +161,7 @@ CREATE TABLE node_history (
 ) STRICT;
 CREATE INDEX node_history_id ON node_history (id, to_revision);
 CREATE INDEX node_history_end ON node_history (to_revision);
+CREATE INDEX node_history_key ON node_history (order_key);
 -- States before this revision cannot be read: they were purged, or never kept.
 INSERT INTO meta (key, value) SELECT 'history_from', value FROM meta WHERE key = 'version';
 """

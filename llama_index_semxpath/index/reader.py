@@ -416,7 +416,14 @@ class Reader:
         keywords = CatalogKeywords(self.catalog)
         scorer = default_scorer(vectors, keywords)
         limit = self.config.exact_limit
-        dataset = Dataset(table, scorer=scorer, keywords=keywords, exact_limit=limit)
+        dataset = Dataset(
+            table,
+            scorer=scorer,
+            keywords=keywords,
+            exact_limit=limit,
+            # Relations that are there can be walked, whether or not a graph holds them too.
+            has_graph=self.config.graph != "none" or len(table.edges) > 0,
+        )
         engine = MemoryEngine(dataset)
         return Moment(version, table, vectors, engine)
 

@@ -15,6 +15,7 @@ from llama_index_semxpath.index.edits import TreeEditor
 from llama_index_semxpath.index.match import Match
 from llama_index_semxpath.memory.changes import Change
 from llama_index_semxpath.memory.records import as_record
+from llama_index_semxpath.memory.views import lenient_query
 from llama_index_semxpath.node_parser.values import typed_value
 from llama_index_semxpath.tree.record import Record
 from llama_index_semxpath.xpath import ast, to_text
@@ -69,7 +70,9 @@ class Targets:
             AmbiguousTargetError: It selects more nodes than are meant.
         """
         text = to_text(path)
-        found = list(self._reader.query(text, params=self._used(text), principal=self._principal))
+        found = list(
+            lenient_query(self._reader, text, params=self._used(text), principal=self._principal)
+        )
         if not found and not every:
             raise StoreError(
                 "the target selects no node", where=text, hint="it may have been removed"

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from llama_index_semxpath.errors import SourceError, StoreError
+from llama_index_semxpath.node_parser.blocks import Block
+from llama_index_semxpath.node_parser.options import ParseOptions
+from llama_index_semxpath.node_parser.records import parse_json, parse_xml, parse_yaml
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.record import Record
 
@@ -87,13 +90,49 @@ def tree_record(source: Record | Mapping[str, Any] | str | bytes | Path) -> Reco
             source = json.dumps(source, ensure_ascii=False, default=str)
         except (TypeError, ValueError) as error:
             raise SourceError(f"the data cannot be read: {error}") from None
-    from llama_index_semxpath.node_parser import parse_bytes, parse_file
-
     if isinstance(source, Path):
-        return record_of_nodes(parse_file(source))
-    data = source.encode() if isinstance(source, str) else source
-    format_name = "xml" if data.lstrip()[:1] == b"<" else "json"
-    return record_of_nodes(parse_bytes(data, f"tree.{format_name}", doc_id="tree"))
+        data, ending = read_source(source), source.suffix.lower()
+    else:
+        data = source.encode("utf-8", "replace") if isinstance(source, str) else source
+        ending = ".xml" if data.lstrip()[:1] == b"<" else ".json"
+    parse = _FRONT_ENDS.get(ending)
+    if parse is None:
+        raise SourceError(
+            f"a tree cannot be read from a '{ending}' file", hint="give XML, JSON or YAML"
+        )
+    parsed = parse(data, ParseOptions())
+    return _of_block(Block(parsed.root, "", attributes=parsed.attributes, children=parsed.blocks))
+
+
+_FRONT_ENDS = {".xml": parse_xml, ".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
+
+
+def read_source(path: Path) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SourceError(f"the file cannot be read: {reason}", where=str(path)) from None
+
+
+def _of_block(block: Block) -> Record:
+    """The record of a block with all below it, without recursion."""
+    done: dict[int, Record] = {}
+    todo = [(block, False)]
+    while todo:
+        item, ready = todo.pop()
+        if not ready:
+            todo.append((item, True))
+            todo.extend((child, False) for child in item.children)
+            continue
+        below = [done[id(child)] for child in item.children]
+        done[id(item)] = Record(item.kind, item.text, dict(item.attributes), below)
+    return done[id(block)]
 
 
 def record_of_nodes(nodes: Sequence[TreeNode], *, ids: bool = False) -> Record:

@@ -22,7 +22,7 @@ from llama_index_semxpath.memory.changes import Change, Diff, collected, make_di
 from llama_index_semxpath.memory.editing import Edit, Targets
 from llama_index_semxpath.memory.exporting import tree_json, tree_xml
 from llama_index_semxpath.memory.records import Record, as_record, tree_record
-from llama_index_semxpath.memory.views import MemoryView, past, tree_nodes
+from llama_index_semxpath.memory.views import MemoryView, lenient_query, past, tree_nodes
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.tokens import token_counter
 from llama_index_semxpath.schema import Schema
@@ -380,7 +380,13 @@ class StructuredMemory:
             StoreError: A target selects nothing.
         """
         who = self._who(principal)
-        parsed = check_update(parse_update(statement), params=params, text=statement)
+        parsed = parse_update(statement)
+        node = getattr(parsed, "node", None)
+        # A node given as a parameter is no value; it is checked when its record is made.
+        plain = {**(params or {}), node.name: ""} if isinstance(node, ast.Param) else params
+        if isinstance(node, ast.Param) and node.name not in (params or {}):
+            plain = params
+        parsed = check_update(parsed, params=plain, text=statement)
         what = update_text(parsed)
         with self.change(reason, what=what[:500], author=author, principal=who) as edit:
             editing.carry_out(edit, parsed, Targets(self.reader, who, params))
@@ -473,7 +479,9 @@ class StructuredMemory:
             trace: Record what each step kept and dropped.
         """
         who = self._who(principal)
-        return self.reader.query(query, params=params, top_k=top_k, principal=who, trace=trace)
+        return lenient_query(
+            self.reader, query, params=params, top_k=top_k, principal=who, trace=trace
+        )
 
     def node(self, id_: str, principal: Principal = None) -> Match | None:
         """One node, ``None`` where there is none that the principal may read."""

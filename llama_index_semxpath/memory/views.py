@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from llama_index_semxpath.errors import StoreError, UnknownNameError
 from llama_index_semxpath.index.access import Principal
-from llama_index_semxpath.index.history import History
+from llama_index_semxpath.index.history import History, When
 from llama_index_semxpath.index.history_rows import Revision
 from llama_index_semxpath.index.match import Match, QueryResult
 from llama_index_semxpath.index.past import PastReader
 from llama_index_semxpath.memory.exporting import tree_json, tree_xml
 from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.tree.node import TreeNode
+
+if TYPE_CHECKING:
+    from llama_index_semxpath.index.reader import Reader
 
 
 class MemoryView:
@@ -42,7 +47,7 @@ class MemoryView:
     ) -> QueryResult:
         """Runs SemXPath on that version."""
         who = self._who(principal)
-        return self.reader.query(query, params=params, top_k=top_k, principal=who)
+        return lenient_query(self.reader, query, params=params, top_k=top_k, principal=who)
 
     def node(self, id_: str, principal: Principal = None) -> Match | None:
         """One node as it was, ``None`` where there was none."""
@@ -79,14 +84,27 @@ class MemoryView:
         return f"MemoryView(revision {revision.seq}, {revision.time:%Y-%m-%d %H:%M})"
 
 
-def tree_nodes(reader: Any, tree: str | None, principal: Principal) -> list[TreeNode]:
+def lenient_query(reader: Reader, query: str, **options: Any) -> QueryResult:
+    """Runs a query in which a kind or attribute that the memory once had is no mistake.
+
+    What was forgotten may still be asked for, and is not found; a name that the memory never had is
+    an error with the nearest known names.
+    """
+    try:
+        return reader.query(query, **options)
+    except UnknownNameError as error:
+        name = re.match(r"[@\s]*[`'\"]?([^\s\[\]/@=!<>~()`'\"]+)", query[error.offset :])
+        if name is None or not History(reader.catalog).knew(name[1]):
+            raise
+        return reader.query(query, check_names=False, **options)
+
+
+def tree_nodes(reader: Reader, tree: str | None, principal: Principal) -> list[TreeNode]:
     """The nodes of a tree; without a name, of the only one.
 
     Raises:
         StoreError: There is no such tree, or more than one and none is named.
     """
-    from llama_index_semxpath.errors import StoreError
-
     if tree is None:
         roots: Sequence[Match] = reader.query("/*", principal=principal)
         if len(roots) != 1:
@@ -98,6 +116,6 @@ def tree_nodes(reader: Any, tree: str | None, principal: Principal) -> list[Tree
     return nodes
 
 
-def past(reader: Any, when: Any, principal: frozenset[str] | None) -> MemoryView:
+def past(reader: Reader, when: When, principal: frozenset[str] | None) -> MemoryView:
     """The view of a moment."""
     return MemoryView(PastReader(reader, History(reader.catalog).number(when)), principal)
