@@ -22,12 +22,11 @@ from llama_index_semxpath.engines.keys import ROOT_KEY, key_ranges, on_axis
 from llama_index_semxpath.engines.memory import MemoryEngine, capabilities
 from llama_index_semxpath.engines.result import Evaluation
 from llama_index_semxpath.tree.columns import Mask, Rows
-from llama_index_semxpath.xpath import ast, parse
-from llama_index_semxpath.xpath.check import check
+from llama_index_semxpath.xpath import ast
+from llama_index_semxpath.xpath.compile import compile_query
 from llama_index_semxpath.xpath.names import TREE_RELATIONS
 from llama_index_semxpath.xpath.plan import Plan, PlanStep, Pushed
 from llama_index_semxpath.xpath.printer import to_text
-from llama_index_semxpath.xpath.rules import rewrite
 
 #: Runs a statement: rows of ``(id, order key)``.
 Ask = Callable[[str, Mapping[str, Any]], Iterable[Sequence[Any]]]
@@ -122,14 +121,8 @@ class GraphEngine:
         self, query: str, params: Mapping[str, Any] | None, visible: Mask | None
     ) -> tuple[ast.Expr, tuple[str, ...]]:
         schema = self.reference.schema(visible) if self.reference.check_names else None
-        checked = check(
-            parse(query),
-            schema,
-            params or {},
-            text=query,
-            capabilities=capabilities(self.dataset),
-        )
-        return rewrite(checked.expr)
+        able = capabilities(self.dataset)
+        return compile_query(query, schema, params or {}, capabilities=able)
 
     def _walk(
         self,

@@ -33,11 +33,10 @@ from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.tree.columns import Column, Mask, Rows, from_epoch
 from llama_index_semxpath.tree.stats import schema_of
 from llama_index_semxpath.tree.table import TreeTable
-from llama_index_semxpath.xpath import ast, parse
-from llama_index_semxpath.xpath.check import check
+from llama_index_semxpath.xpath import ast
+from llama_index_semxpath.xpath.compile import compile_query
 from llama_index_semxpath.xpath.plan import Plan, PlanStep
 from llama_index_semxpath.xpath.planner import Physical, make_plan
-from llama_index_semxpath.xpath.rules import rewrite
 from llama_index_semxpath.xpath.types import is_graded
 
 #: Nested brackets up to which Python's usual limit on frames is enough, and the limit beyond.
@@ -165,14 +164,8 @@ class MemoryEngine:
         visible: Mask | None,
     ) -> tuple[ast.Expr, Plan, dict[int, PlanStep]]:
         schema = _schema(table) if self.check_names else None
-        checked = check(
-            parse(query),
-            schema,
-            params or {},
-            text=query,
-            capabilities=capabilities(self.dataset),
-        )
-        expr, rules = rewrite(checked.expr)
+        able = capabilities(self.dataset)
+        expr, rules = compile_query(query, schema, params or {}, capabilities=able)
         plan, steps = make_plan(query, expr, rules, table, self._physical())
         if visible is not None:
             plan.access = (len(table) - 1, len(self.dataset.table) - 1)

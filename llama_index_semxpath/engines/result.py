@@ -65,15 +65,17 @@ class Evaluation:
         return self.value is not None
 
     def head(self, count: int | None) -> Evaluation:
-        """The first ``count`` results."""
-        if count is None or count >= len(self.positions):
+        """The first ``count`` results: nodes, values or groups."""
+        value = self.value
+        length = max(len(self.positions), len(value) if isinstance(value, list) else 0)
+        if count is None or count >= length:
             return self
         return Evaluation(
             self.positions[:count],
             self.scores[:count],
             self.plan,
             {name: scores[:count] for name, scores in self.why.items()},
-            self.value,
+            value[:count] if isinstance(value, list) else value,
             self.graded,
             self.trace,
         )

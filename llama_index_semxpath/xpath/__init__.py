@@ -12,6 +12,7 @@ from llama_index_semxpath.errors import (
     UnknownNameError,
 )
 from llama_index_semxpath.xpath.check import Checked, check
+from llama_index_semxpath.xpath.compile import compile_query
 from llama_index_semxpath.xpath.functions import FUNCTIONS
 from llama_index_semxpath.xpath.objects import from_object
 from llama_index_semxpath.xpath.parser import parse
@@ -33,6 +34,7 @@ __all__ = [
     "UnknownNameError",
     "check",
     "check_update",
+    "compile_query",
     "from_object",
     "is_graded",
     "parse",

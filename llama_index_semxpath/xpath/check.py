@@ -387,12 +387,13 @@ class _Checker:
         self.need("graph", "a path over a relation", step)
         if not self.names.active:
             return step
-        if not self.names.schema.relations:
+        bare = not self.names.schema.relations
+        if bare and step.test.type != "name":
             raise QueryCapabilityError(
-                "a path over a relation needs a graph, and this index has no relations",
+                f"{step.axis}::* follows the relations of the graph, and it holds none",
                 query=self.text,
                 offset=step.span[0],
-                hint="add relations to the index, or use the axes of the tree",
+                hint=f"{step.axis}::CONTAINS and {step.axis}::NEXT walk the tree",
             )
         if step.test.type == "name" and not self.names.is_relation(name):
             raise UnknownNameError(
@@ -400,6 +401,7 @@ class _Checker:
                 query=self.text,
                 offset=step.test.span[0],
                 suggestions=self.names.like_relation(name),
+                hint="the graph holds none beside CONTAINS and NEXT" if bare else None,
             )
         return step
 

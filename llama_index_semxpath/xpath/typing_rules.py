@@ -98,6 +98,12 @@ class TypeRules:
         elif expr.op == "|":
             self.is_nodes(expr.left, "{} cannot be united with '|'")
             self.is_nodes(expr.right, "{} cannot be united with '|'")
+            if ends_in_values(expr.left) != ends_in_values(expr.right):
+                self.fail(
+                    "nodes and attributes cannot be united",
+                    expr.right.span[0],
+                    hint="a result is nodes or values: ask for each by itself",
+                )
         elif expr.op in ("or", "and"):
             self.condition(expr.left)
             self.condition(expr.right)
@@ -145,17 +151,20 @@ class TypeRules:
                     side.span[0],
                     hint="@due < today() + 90d compares dates" if found == "duration" else None,
                 )
-        if expr.op in ("<", "<=", ">", ">="):
-            self.typed(expr.left, expr.right)
-            self.typed(expr.right, expr.left)
+        listed = expr.right.values if isinstance(expr.right, ast.Items) else (expr.right,)
+        for item in listed:
+            self.typed(expr.left, item)
+            self.typed(item, expr.left)
 
     def typed(self, side: ast.Expr, other: ast.Expr) -> None:
-        """Refuses an order between an attribute and a fixed value of another type."""
+        """Refuses to compare an attribute with a fixed value of another type."""
         declared = self.declared(side)
         value = self.known(other)
         if not declared or value is None:
             return
         name, types = declared
+        if value == "":
+            return  # asks whether there is anything at all
         number = isinstance(value, int | float) and not isinstance(value, bool)
         at = other.span[0]
         if types == {"number"} and isinstance(value, str) and not is_number(value):
@@ -252,6 +261,28 @@ class TypeRules:
                 self.fail(f'{what} is a date such as "2026-01-31"', arg.span[0])
         elif found in ("duration", "groups") or (found == "date" and wanted == "number"):
             self.fail(f"{what} cannot be {_WORDS[found]}", arg.span[0])
+
+
+def ends_in_values(expr: ast.Expr) -> bool:
+    """Whether a path gives attributes or texts rather than nodes.
+
+    Example:
+        >>> from llama_index_semxpath.xpath import parse
+        >>> [ends_in_values(parse(q)) for q in ("a/@b", "sort(a/text(), .)", "a[@b]")]
+        [True, True, False]
+    """
+    while True:
+        match expr:
+            case ast.Path(_, _, steps) if steps:
+                return steps[-1].axis == "attribute" or steps[-1].test.type == "text"
+            case ast.Path(start, _, ()) if start is not None and start != "root":
+                expr = start
+            case ast.Call("sort", (first, *_)) | ast.Binary("|", first, _):
+                expr = first
+            case ast.Call("top" | "threshold" | "at" | "version", (_, second)):
+                expr = second
+            case _:
+                return False
 
 
 def is_number(text: str) -> bool:

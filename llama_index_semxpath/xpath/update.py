@@ -16,6 +16,8 @@ from llama_index_semxpath.xpath.parser import Parser
 from llama_index_semxpath.xpath.printer import to_text
 from llama_index_semxpath.xpath.visit import Task, run
 
+#: The words that updates begin with.
+UPDATES = ("insert", "set", "replace", "delete", "move")
 _PLACES = ("into", "before", "after")
 _VALUES = (ast.Str, ast.Num, ast.Negative, ast.Param, ast.Call, ast.Binary)
 
@@ -128,13 +130,8 @@ def check_update(
 class _UpdateParser(Parser):
     def statement(self) -> Task[ast.Update]:
         token = self.token
-        verbs: dict[str, Callable[[int], Task[ast.Update]]] = {
-            "insert": self.insert,
-            "set": self.set,
-            "replace": self.replace,
-            "delete": self.delete,
-            "move": self.move,
-        }
+        steps = (self.insert, self.set, self.replace, self.delete, self.move)
+        verbs: dict[str, Callable[[int], Task[ast.Update]]] = dict(zip(UPDATES, steps, strict=True))
         verb = verbs.get(str(token.value)) if token.type == "name" else None
         if verb is None:
             self.fail([f"'{name}'" for name in verbs])

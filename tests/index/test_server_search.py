@@ -103,7 +103,6 @@ def test_the_plan_shows_the_filter_as_it_was_sent(stores, monkeypatch, who):
     server.insert_tree(document("d9", {"Z": [str(who)]}, labels={"d9": ["none"]}))
     query = '/Document[2]//Paragraph[. =~ "plan 2 3 of the blue team"]'
     plan = server.explain(query, principal=who)
-    print(plan)
     step = next(step for _, step in plan.walk() if step.operation == "search")
     assert (step.pushed.text, step.pushed.parameters["limit"]) == sent[-1]
     assert step.engine == "vectors"

@@ -10,7 +10,7 @@ import pytest
 
 from llama_index_semxpath import errors
 from llama_index_semxpath.schema import AttributeInfo, KindInfo, Schema
-from llama_index_semxpath.xpath import check, parse, to_text
+from llama_index_semxpath.xpath import check, compile_query, parse, to_text
 from llama_index_semxpath.xpath.check import CAPABILITIES
 
 CASES = Path(__file__).parent / "cases"
@@ -120,10 +120,36 @@ def test_relations_of_the_tree_need_no_graph() -> None:
     assert check(parse(query), SCHEMA, capabilities=frozenset()).type == "nodes"
 
 
-def test_no_relations_at_all_is_its_own_error() -> None:
+def test_relations_of_the_tree_alone_are_told_from_none_configured() -> None:
     schema = Schema({"A": KindInfo("A", 1)})
-    with pytest.raises(errors.QueryCapabilityError, match="this index has no relations"):
+    with pytest.raises(errors.UnknownNameError, match="holds none beside CONTAINS and NEXT"):
         check(parse("//A/rel::X"), schema)
+    with pytest.raises(errors.QueryCapabilityError, match="follows the relations of the graph"):
+        check(parse("//A/rel::*"), schema)
+    for query in ("//A/rel::X", "//A/rel::*"):
+        with pytest.raises(errors.QueryCapabilityError, match="needs a graph, and this index"):
+            check(parse(query), schema, capabilities=CAPABILITIES - {"graph"})
+    assert check(parse("//A/inv::NEXT"), schema).type == "nodes"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delete //Section[1]",
+        "delete all //Section",
+        'set //Section[1]/@title = "x"',
+        'insert Section(@title = "x") into /Document[1]',
+        "replace //Section[1] with Section()",
+        "move //Section[1] after //Section[2]",
+    ],
+)
+def test_an_update_is_no_query_and_says_where_it_belongs(text: str) -> None:
+    with pytest.raises(errors.QueryCapabilityError, match=r"StructuredMemory\.update") as caught:
+        compile_query(text, SCHEMA, {})
+    assert caught.value.offset == 0
+    with pytest.raises(errors.QueryError) as plain:
+        compile_query("//delete", SCHEMA, {})
+    assert "update" not in str(plain.value)
 
 
 def test_the_caret_stands_under_the_fault() -> None:
