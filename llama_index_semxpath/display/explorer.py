@@ -58,14 +58,15 @@ def explorer_page(
     rows, left_out = _rows(table, documents)
     place = {int(row): at for at, row in enumerate(rows)}
     ids = {table.ids[row]: at for row, at in place.items()}
-    data = {
+    edges = _edges(table, place)
+    data: dict[str, Any] = {
         "nodes": _nodes(table, rows, place),
-        "edges": _edges(table, place),
+        "edges": edges,
         "queries": [_query(reader, query, ids, principal) for query in dict.fromkeys(queries)],
         "examples": [one for one in _EXAMPLES if one not in queries],
     }
     shown = int(sum(table.kind_name(int(row)) == "Document" for row in rows))
-    about = f"{len(rows):,} nodes, {len(data['edges']):,} relations"
+    about = f"{len(rows):,} nodes, {len(edges):,} relations"
     if left_out:
         about += f" ({left_out:,} more nodes are not in this page)"
     return _page(f"{shown} document{'' if shown == 1 else 's'}", about, data)
@@ -73,7 +74,7 @@ def explorer_page(
 
 def _rows(table: TreeTable, documents: Sequence[str] | None) -> tuple[Rows, int]:
     """Rows of whole documents up to the limit, then entities."""
-    tops = np.flatnonzero(np.asarray(table.parent) == 0)
+    tops: Rows = np.flatnonzero(np.asarray(table.parent) == 0).astype(np.int32)
     wanted = set(documents) if documents else None
     kept: list[Rows] = []
     count = left = 0
@@ -81,7 +82,7 @@ def _rows(table: TreeTable, documents: Sequence[str] | None) -> tuple[Rows, int]
         doc = int(table.doc[top])
         if wanted is not None and doc >= 0 and table.docs[doc] not in wanted:
             continue
-        rows = np.arange(top, table.end[top], dtype=np.int32)
+        rows: Rows = np.arange(top, table.end[top], dtype=np.int32)
         room = MOST_NODES - count
         if len(rows) > room:
             left += len(rows) - room
@@ -133,9 +134,7 @@ def _edges(table: TreeTable, place: dict[int, int]) -> list[tuple[int, str, int]
     return found
 
 
-def _query(
-    reader: Reader, query: str, ids: dict[str, int], principal: Principal
-) -> dict[str, Any]:
+def _query(reader: Reader, query: str, ids: dict[str, int], principal: Principal) -> dict[str, Any]:
     result: QueryResult = reader.query(query, principal=principal, trace=True)
     shown = [match for match in result if match.id in ids][:_MOST_RESULTS]
     graded = any(match.why or match.score < 1 for match in result)

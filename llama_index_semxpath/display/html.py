@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from llama_index_semxpath.display.text import NodeDict, body, where
+from llama_index_semxpath.display.text import ARROW, NodeDict, body, where
 
 #: Most results and nodes shown; a notebook must stay light.
 MOST = 200
@@ -21,6 +21,8 @@ _STYLE = """<style>
 .sxp .b{display:inline-block;height:.6em;background:#3b82f6;border-radius:2px;vertical-align:middle}
 .sxp .k{color:#3b82f6}.sxp details{margin-left:1.1em}.sxp summary{cursor:pointer}
 .sxp .leaf{margin-left:2.2em}.sxp pre{white-space:pre-wrap;margin:.2em 0}
+.sxp .p{color:color-mix(in srgb,currentColor 60%,transparent)}.sxp .p mark{font-weight:600}
+.sxp table{border-collapse:collapse}.sxp td,.sxp th{padding:.15em .6em;text-align:left}
 .sxp mark{background:color-mix(in srgb,#f59e0b 35%,transparent);color:inherit}
 </style>"""
 
@@ -44,6 +46,91 @@ def matches_html(matches: Sequence[NodeDict], *, query: str = "") -> str:
     count = f"{len(matches)} result{'' if len(matches) == 1 else 's'}"
     head = f'<div class="m">{_text(query)}{" — " if query else ""}{count}</div>'
     return f'{_STYLE}<div class="sxp">{head}<ol>{items}</ol>{more}</div>'
+
+
+def result_html(
+    matches: Sequence[NodeDict],
+    *,
+    query: str = "",
+    value: object = None,
+    parts: Mapping[str, str] | None = None,
+) -> str:
+    """A query's result: its value or matches, with plan and trace folded below.
+
+    Args:
+        matches: Matches of ``interface.md``.
+        query: Shown above.
+        value: What a query gives that does not end in nodes, as JSON values.
+        parts: Title to HTML of what is folded.
+
+    Example:
+        >>> "42" in result_html([], query="count(//Row)", value=42)
+        True
+    """
+    if value is None:
+        main = matches_html(matches, query=query)
+    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+        main = table_html(value, ["key", "count"])
+    else:
+        shown = value if isinstance(value, list) else [value]
+        lines = "".join(f"<div>{_text(_figure(one))}</div>" for one in shown[:MOST])
+        main = f'{_STYLE}<div class="sxp"><div class="m">{_text(query)}</div>{lines}</div>'
+    folded = "".join(
+        f"<details><summary>{_text(title)}</summary>{body}</details>"
+        for title, body in (parts or {}).items()
+    )
+    return f'{main}<div class="sxp">{folded}</div>' if folded else main
+
+
+def store_html(
+    title: str, facts: Mapping[str, object], documents: Iterable[Mapping[str, object]]
+) -> str:
+    """A store at a glance: what it holds, and its documents.
+
+    Args:
+        title: What it is.
+        facts: Names and figures.
+        documents: ``id``, ``title`` and ``nodes`` of each.
+
+    Example:
+        >>> "3 Row" in store_html("store", {"Row": 3}, [])
+        True
+    """
+    held = " · ".join(f"{value} {name}" for name, value in facts.items())
+    rows = list(documents)
+    table = table_html(rows[:MOST], ["id", "title", "nodes"]) if rows else ""
+    more = f'<div class="m">… and {len(rows) - MOST} more</div>' if len(rows) > MOST else ""
+    return (
+        f'{_STYLE}<div class="sxp"><b>{_text(title)}</b><div class="m">{_text(held)}</div>'
+        f"<details><summary>{len(rows)} documents</summary>{table}{more}</details></div>"
+    )
+
+
+def answer_html(
+    text: str,
+    citations: Sequence[Mapping[str, Any]],
+    *,
+    confidence: float,
+    reasons: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """An answer with where its citations lead, and how far to trust it.
+
+    Example:
+        >>> "confidence 0.90" in answer_html("Two litres. [1]", [], confidence=0.9)
+        True
+    """
+    cited = "".join(
+        f"<li>{_text(ARROW.join([str(one['document']), *map(str, one['path'])]))}"
+        f"{_text(' · page ' + str(one['page'])) if one.get('page') else ''}</li>"
+        for one in citations
+    )
+    said = "".join(f"<li>{_text(note)}</li>" for note in [*reasons, *notes])
+    return (
+        f'{_STYLE}<div class="sxp"><pre style="font-family:inherit">{_text(text)}</pre>'
+        f"<ol>{cited}</ol><details><summary>confidence {confidence:.2f}</summary>"
+        f"<ul>{said}</ul></details></div>"
+    )
 
 
 def tree_html(nodes: Iterable[NodeDict], *, matched: Iterable[str] = ()) -> str:
@@ -111,7 +198,10 @@ def _match(match: NodeDict) -> str:
             f'<span class="s"><span class="b" style="width:{width:.0f}px"></span>'
             f" {float(score):.2f}</span>"
         )
-    head = where(match) or str(match.get("document") or match["id"])
+    titles = where(match).split(ARROW)
+    above = _text(ARROW.join(titles[:-1]) + (ARROW if len(titles) > 1 else ""))
+    last = _text(titles[-1] or str(match.get("document") or match["id"]))
+    head = f'<span class="p">{above}<mark>{last}</mark></span>'
     facts = " · ".join(
         str(fact) for fact in (match["kind"], match.get("document"), match.get("xpath")) if fact
     )
@@ -119,7 +209,7 @@ def _match(match: NodeDict) -> str:
     text = body(match)
     short = text if len(text) <= _TEXT else text[:_TEXT] + " …"
     return (
-        f"<li>{bar}<b>{_text(head)}</b><div>{_text(short)}</div>"
+        f"<li>{bar}{head}<div>{_text(short)}</div>"
         f'<div class="x">{_text(facts)}{" — " if why else ""}{_text(why)}</div></li>'
     )
 

@@ -56,7 +56,7 @@ class NodeView:
         return {**node_to_dict(self.node, self.path, self.xpath), "attributes": attributes}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Match:
     """A node that a query or search found.
 
@@ -114,6 +114,15 @@ class Match:
     def document(self) -> str:
         """Id of the document; ``""`` for an entity."""
         return self.view.node.doc
+
+    def __repr__(self) -> str:
+        display = import_module("llama_index_semxpath.display")
+        lines = display.match_lines(1, self.to_dict(), display.Style(color=False), lines=2)
+        return "\n".join(line[5:] for line in lines)
+
+    def _repr_html_(self) -> str:
+        display = import_module("llama_index_semxpath.display")
+        return str(display.matches_html([self.to_dict()]))
 
     def to_dict(self) -> dict[str, Any]:
         """The match as JSON values."""
@@ -200,7 +209,13 @@ class QueryResult(Sequence[Match]):
     def _repr_html_(self) -> str:
         display = import_module("llama_index_semxpath.display")
         dicts = [match.to_dict() for match in self._matches]
-        return str(display.matches_html(dicts, query=self.query))
+        folded = {
+            name: part._repr_html_()
+            for name, part in (("plan", self.plan), ("trace", self.trace))
+            if hasattr(part, "_repr_html_")
+        }
+        value = json_value(self.value)
+        return str(display.result_html(dicts, query=self.query, value=value, parts=folded))
 
 
 def json_value(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from llama_index_semxpath.index.match import Match, json_value
@@ -52,6 +53,22 @@ class Answer:
     confidence_reasons: list[str] = field(default_factory=list)
     unsupported: list[str] = field(default_factory=list)
     usage: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        # Shown by a room above this one, so it is looked up when a notebook asks.
+        display = import_module("llama_index_semxpath.display")
+        return str(
+            display.answer_html(
+                self.text,
+                self.citations,
+                confidence=self.confidence,
+                reasons=self.confidence_reasons,
+                notes=self.notes,
+            )
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON values, as ``semxpath ask --json`` prints it."""

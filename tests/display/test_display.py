@@ -1,17 +1,25 @@
+import asyncio
 import json
+from collections.abc import Iterator
 
 import pytest
+from llama_index.core import Document
 
 from llama_index_semxpath.display import (
     Style,
+    TreeView,
+    answer_html,
     matches_html,
     matches_text,
     pre_html,
+    result_html,
+    store_html,
     table_html,
     tree_html,
     tree_lines,
 )
 from llama_index_semxpath.display.style import clean, cut, width_of
+from llama_index_semxpath.index import SemXPathIndex, StoreConfig
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -79,6 +87,13 @@ def test_no_results() -> None:
         tree_html([{"id": EVIL, "kind": EVIL, "parent": None, "title": EVIL}]),
         table_html([{EVIL: EVIL}], [EVIL]),
         pre_html(EVIL),
+        result_html([], query=EVIL, value=[{"key": EVIL, "count": 1}]),
+        result_html([], query=EVIL, value=EVIL, parts={EVIL: ""}),
+        store_html(EVIL, {EVIL: EVIL}, [{"id": EVIL, "title": EVIL, "nodes": 1}]),
+        answer_html(
+            EVIL, [{"document": EVIL, "path": [EVIL]}], confidence=1, reasons=[EVIL], notes=[EVIL]
+        ),
+        TreeView([{"id": EVIL, "kind": EVIL, "parent": None, "title": EVIL}])._repr_html_(),
     ],
 )
 def test_everything_from_a_document_is_escaped(html: str) -> None:
@@ -130,3 +145,67 @@ def test_a_tree_of_any_depth_is_shown() -> None:
 def test_cut_counts_columns() -> None:
     assert cut("年假制度", 5) == "年假…"
     assert json.loads(json.dumps(cut("abc", 5))) == "abc"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SemXPathIndex]:
+    config = StoreConfig(tmp_path_factory.mktemp("show") / "store", milvus_uri="", graph="none")
+    documents = [
+        Document(text=f"# Pump\n\n## {EVIL}\n\nTwo litres of oil. {EVIL}", doc_id="pump.md"),
+        Document(text="# Board\n\nSecret salaries.", doc_id="b.md", metadata={"acl": ["board"]}),
+        Document(text="# Open\n\nFor all.", doc_id="open.md", metadata={"acl": ["all"]}),
+    ]
+    with SemXPathIndex.from_documents(documents, store=config) as built:
+        yield built
+
+
+def test_what_a_notebook_shows(index: SemXPathIndex) -> None:
+    principal = ["board", "all"]
+    result = index.query('//Section[. =~ "board"]', principal=principal, trace=True)
+    shown = {
+        "index": index._repr_html_(),
+        "tree": index.show("b.md", principal)._repr_html_(),
+        "result": result._repr_html_(),
+        "match": result[0]._repr_html_(),
+        "value": index.query("count(//Section)", principal=principal)._repr_html_(),
+        "groups": index.query("group(//Section, @level)", principal=principal)._repr_html_(),
+        "plan": result.plan._repr_html_(),
+        "trace": result.trace._repr_html_(),
+        "answer": index.as_query_engine(principal=principal).ask("secret salaries")._repr_html_(),
+    }
+    for name, html in shown.items():
+        assert len(html) < 30_000, name
+        assert "<script" not in html, name
+        assert "http" not in html, name
+        assert "background:#fff" not in html, name
+    assert "<mark>Board</mark>" in shown["result"]
+    assert "<summary>plan</summary>" in shown["result"]
+    assert "<summary>trace</summary>" in shown["result"]
+    assert "<details" in shown["tree"]
+    assert "confidence" in shown["answer"]
+    # A notebook is passed around: it shows what one without labels may read.
+    assert "Board" not in shown["index"]
+
+
+def test_a_match_prints_its_place_and_not_its_innards(index: SemXPathIndex) -> None:
+    match = index.query("//Section/Paragraph", principal=["board"])[0]
+    text = repr(match)
+    assert len(text.splitlines()) <= 4
+    assert "Board" in text
+    assert "1.00" in text
+    assert "order" not in text
+
+
+def test_a_cell_in_a_running_loop(index: SemXPathIndex) -> None:
+    async def cell() -> tuple[list[str], list[str]]:
+        retriever = index.as_retriever(principal=["board"])
+        found = retriever.retrieve("salaries")
+        later = await retriever.aretrieve("salaries")
+        engine = index.as_query_engine(principal=["board"])
+        assert str(engine.query("salaries")) == str(await engine.aquery("salaries"))
+        assert repr(index.query("//*")) == repr(await index.aquery("//*"))
+        return [n.node.node_id for n in found], [n.node.node_id for n in later]
+
+    found, later = asyncio.run(cell())
+    assert found == later
+    assert found
