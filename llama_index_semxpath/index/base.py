@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from llama_index.core.storage.docstore.types import BaseDocumentStore
     from llama_index.core.tools import FunctionTool
 
+    from llama_index_semxpath.display import TreeView
     from llama_index_semxpath.index.extraction import Extracted
     from llama_index_semxpath.index.reconcile import CheckReport
 
@@ -149,7 +150,13 @@ class SemXPathIndex:
 
     def _repr_html_(self) -> str:
         display = import_module("llama_index_semxpath.display")
-        return str(display.pre_html(repr(self)))
+        kinds = self.schema().kinds.values()
+        facts = {kind.name: kind.count for kind in sorted(kinds, key=lambda kind: -kind.count)}
+        # As one who holds no labels: a notebook is passed around.
+        nodes = {one.id: one.nodes for one in self.documents()}
+        titles = [(one.id, one.title or "") for one in self.nodes(list(nodes))]
+        documents = [{"id": id_, "title": title, "nodes": nodes[id_]} for id_, title in titles]
+        return str(display.store_html(repr(self), facts, documents))
 
     # Writing
 
@@ -409,6 +416,20 @@ class SemXPathIndex:
 
         """The documents whose root the principal may read, in the order added."""
         return self.reader.documents(principal)
+
+    def show(self, id_: str, principal: Principal = None) -> TreeView:
+        """A document or node with all below it, to print or to unfold in Jupyter.
+
+        Args:
+            id_: Id of a document or node.
+            principal: Labels of who asks.
+
+        Raises:
+            UnknownDocumentError: There is none that the principal may read.
+        """
+        nodes = self.subtree(id_, principal) or self.reader.document(id_, principal)
+        view: Callable[..., TreeView] = import_module("llama_index_semxpath.display").TreeView
+        return view([match.to_dict() for match in nodes])
 
     @property
     def table(self) -> TreeTable:
