@@ -22,6 +22,7 @@ class Evidence:
         start: Where the excerpt begins in the node's text.
         end: Where it ends; ``None`` for the whole text.
         exact: Whether the question named this very node.
+        also: Ids of nodes that say the same and were folded into this one.
     """
 
     match: Match
@@ -30,6 +31,7 @@ class Evidence:
     start: int = 0
     end: int | None = None
     exact: bool = False
+    also: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -58,6 +60,9 @@ class Found:
         missing: Places that the question names and the documents do not have.
         coverage: Share of the question's words that the best evidence holds, in [0, 1].
         problem: Why the route could not answer; the others still do.
+        decisive: Whether the question is answered by this route alone, be it by nothing.
+        value: What the question asks to be counted, where it does.
+        notes: What was done on the way, for people.
     """
 
     evidence: Sequence[Evidence] = ()
@@ -67,6 +72,9 @@ class Found:
     missing: tuple[str, ...] = ()
     coverage: float = 1.0
     problem: str | None = None
+    decisive: bool = False
+    value: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 def whole(matches: Sequence[Match], route: str, *, exact: bool = False) -> list[Evidence]:

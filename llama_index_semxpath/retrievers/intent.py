@@ -22,12 +22,12 @@ ROUTES: tuple[Route, ...] = get_args(Route)
 WEIGHTS: dict[IntentKind, dict[Route, float]] = {
     "lookup": {"structured": 1.0, "tree": 0.4, "graph": 0.0, "semantic": 0.0},
     "filter": {"structured": 1.0, "tree": 0.4, "graph": 0.0, "semantic": 0.0},
-    "relation": {"structured": 0.5, "tree": 0.7, "graph": 1.0, "semantic": 0.05},
-    "concept": {"structured": 0.0, "tree": 1.0, "graph": 0.0, "semantic": 0.05},
-    "procedure": {"structured": 0.0, "tree": 1.0, "graph": 0.0, "semantic": 0.05},
-    "comparison": {"structured": 0.2, "tree": 1.0, "graph": 0.0, "semantic": 0.05},
-    "summary": {"structured": 0.2, "tree": 1.0, "graph": 0.0, "semantic": 0.05},
-    "mixed": {"structured": 1.0, "tree": 0.8, "graph": 0.2, "semantic": 0.05},
+    "relation": {"structured": 0.5, "tree": 0.7, "graph": 1.0, "semantic": 0.0},
+    "concept": {"structured": 0.0, "tree": 1.0, "graph": 0.0, "semantic": 0.0},
+    "procedure": {"structured": 0.0, "tree": 1.0, "graph": 0.0, "semantic": 0.0},
+    "comparison": {"structured": 0.2, "tree": 1.0, "graph": 0.0, "semantic": 0.0},
+    "summary": {"structured": 0.2, "tree": 1.0, "graph": 0.0, "semantic": 0.0},
+    "mixed": {"structured": 1.0, "tree": 0.8, "graph": 0.2, "semantic": 0.0},
 }
 
 

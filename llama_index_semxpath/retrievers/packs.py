@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from llama_index_semxpath.index.match import Match
-from llama_index_semxpath.retrievers.words import STOPWORDS, words
+from llama_index_semxpath.retrievers.words import search_words
 
 #: Tokens of a pack, as :func:`count_tokens` counts them.
 PACK_TOKENS = 110
@@ -23,6 +23,11 @@ _TOKEN = re.compile(
     r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]"
     r"|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]+"
 )
+_DATE = re.compile(
+    r"(?:19|20)\d\d\s*年|\d{1,2}\s*月\s*\d{1,2}\s*[日号]|\b(?:19|20)\d\d\b|\d{1,2}:\d\d"
+    r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s+\d"
+)
+_NUMBER = re.compile(r"\d|[一二三四五六七八九十百千万]+\s*(?:年|元|次|名|人|个|天|岁|%)")
 #: Kinds that are read whole or not at all.
 _WHOLE = frozenset({"Row", "Code", "Table", "Formula"})
 
@@ -58,41 +63,47 @@ class Pack:
         path: Its heading path.
         pieces: In document order.
         tokens: Length of all of them.
-        body: Search words of the path and the pieces, with their counts.
-        full: The same with those of the document's head.
+        dated: Whether a date or a time of day stands in it.
+        counted: Whether a number stands in it.
     """
 
     section: str
     path: tuple[str, ...]
     pieces: list[Piece] = field(default_factory=list)
     tokens: int = 0
-    body: Counter[str] = field(default_factory=Counter)
-    full: Counter[str] = field(default_factory=Counter)
+    dated: bool = False
+    counted: bool = False
 
 
 @dataclass(slots=True)
 class DocumentPacks:
-    """One document as packs.
+    """One document as packs, with the words that it is searched by.
 
     Args:
         id: Document id.
         packs: In document order.
-        head: Search words of the document's id, title and first line.
-        body: Search words of the whole document.
-        spread: In how many packs each word stands.
+        head: Search words of the document's id, title and first line, with their counts.
+        body: Those of the whole document.
+        postings: Place of a pack and count in it, for each word of paths and pieces.
+        lengths: Search words of each pack.
     """
 
     id: str
     packs: list[Pack]
     head: Counter[str]
-    body: Counter[str]
-    spread: Counter[str]
+    body: Counter[str] = field(default_factory=Counter)
+    postings: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    lengths: list[int] = field(default_factory=list)
+
+    def spread(self, word: str) -> int:
+        """In how many packs a word stands."""
+        return len(self.postings.get(word, ()))
 
     def recurrence(self, word: str) -> float:
         """Share of the packs that a word stands in; 1 for a word of the head, 0 for none."""
         if word in self.head:
             return 1.0
-        return self.spread[word] / len(self.packs) if self.packs else 0.0
+        return self.spread(word) / len(self.packs) if self.packs else 0.0
 
 
 def count_tokens(text: str) -> int:
@@ -125,24 +136,26 @@ def pack_document(doc: str, nodes: Sequence[Match], size: int = PACK_TOKENS) -> 
                 packs.append(current)
             current.pieces.append(piece)
             current.tokens += piece.tokens
-    for pack in packs:
-        # The innermost heading says what a section is about: its words count once more.
-        titles = (" ".join(pack.path), pack.path[-1] if pack.path else "")
-        pack.body = search_words(*titles, *(_searched(piece) for piece in pack.pieces))
     title = next((node.title for node in nodes if node.kind == "Document" and node.title), "")
     first = next((node.text for node in nodes if node.text.strip()), "")[:_FIRST_LINE]
     head = search_words(re.sub(r"[/_.\-]+", " ", doc), title or "", first)
-    body, spread = Counter(head), Counter[str]()
-    for pack in packs:
-        pack.full = pack.body + head
-        body.update(pack.body)
-        spread.update(pack.body.keys())
-    return DocumentPacks(doc, packs, head, body, spread)
+    document = DocumentPacks(doc, packs, head, Counter(head))
+    for place, pack in enumerate(packs):
+        _index(document, place, pack)
+    return document
 
 
-def search_words(*texts: str) -> Counter[str]:
-    """Counts of the words of some texts, those that say nothing left out."""
-    return Counter(word for text in texts for word in words(text) if word not in STOPWORDS)
+def _index(document: DocumentPacks, place: int, pack: Pack) -> None:
+    # The innermost heading says what a section is about: its words count once more.
+    titles = (" ".join(pack.path), pack.path[-1] if pack.path else "")
+    counts = search_words(*titles, *(_searched(piece) for piece in pack.pieces))
+    document.lengths.append(max(1, counts.total()))
+    document.body.update(counts)
+    for word, count in counts.items():
+        document.postings.setdefault(word, []).append((place, count))
+    text = " ".join(piece.text for piece in pack.pieces)
+    pack.dated = _DATE.search(text) is not None
+    pack.counted = _NUMBER.search(text) is not None
 
 
 def _searched(piece: Piece) -> str:

@@ -69,9 +69,7 @@ class Library:
 
     def source_weights(self, principal: Principal) -> dict[str, float]:
         """Weight of each document that the principal may see, those of weight 1 left out."""
-        return {
-            one.id: one.weight for one in self.source.documents(principal) if one.weight != 1.0
-        }
+        return {one.id: one.weight for one in self.source.documents(principal) if one.weight != 1.0}
 
     def _see(self, principal: Principal) -> _Eyes:
         labels = principal_labels(principal)

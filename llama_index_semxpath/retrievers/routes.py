@@ -9,18 +9,23 @@ from typing import Protocol
 
 import numpy as np
 
-from llama_index_semxpath.index.keyword_source import CatalogKeywords
+from llama_index_semxpath.index.match import QueryResult
 from llama_index_semxpath.retrievers.evidence import Evidence, Found, Principal, whole
 from llama_index_semxpath.retrievers.intent import looks_like_query
-from llama_index_semxpath.retrievers.packs import DocumentPacks, search_words
+from llama_index_semxpath.retrievers.packs import DocumentPacks
 from llama_index_semxpath.retrievers.ranking import rank_packs
 from llama_index_semxpath.retrievers.readers import Library
-from llama_index_semxpath.retrievers.words import STOPWORDS, content_words
+from llama_index_semxpath.retrievers.words import STOPWORDS, search_words
 from llama_index_semxpath.tree.columns import Mask
+from llama_index_semxpath.tree.table import TreeTable
 
 #: Keyword hits that candidate documents are drawn from, and the most candidates.
-_HITS = 300
+_HITS = 1000
 _CANDIDATES = 24
+#: Most results of a hard filter; more would be no answer to anybody.
+_MOST_EXACT = 5000
+#: Threshold of a second try where nothing is near enough in meaning.
+_WIDER = 0.2
 #: Best packs that tell whether the documents use the question's words.
 _BEST = 3
 
@@ -44,35 +49,77 @@ class RouteLike(Protocol):
         ...
 
 
+class Translator(Protocol):
+    """Reads questions as queries where the rules cannot."""
+
+    def translate(self, question: str, library: Library, principal: Principal) -> Found:
+        """What the question asks for, run; no evidence where it cannot be read."""
+        ...
+
+
 class StructuredRoute:
-    """A SemXPath query, or a question that names places, fields and values, run as one."""
+    """A SemXPath query, or a question that names places, fields and values, run as one.
+
+    Args:
+        library: What is derived from the store.
+        translator: Reads what the rules cannot; ``None`` for rules alone.
+    """
 
     name = "structured"
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, translator: Translator | None = None) -> None:
         self._library = library
+        self._translator = translator
 
     def find(
         self, question: str, *, limit: int, principal: Principal = None, scope: str | None = None
     ) -> Found:
         """See :class:`RouteLike`; a scope is part of what the question says, so it is not used.
 
+        A hard filter gives all that pass, whatever the limit.
+
         Raises:
             QueryError: The question is a query, and a wrong one.
         """
         if looks_like_query(question):
-            result = self._library.source.query(question, top_k=limit, principal=principal)
+            result = self._run(question, principal)
             reasons: tuple[str, ...] = ("it is a SemXPath query",)
-            return Found(whole(list(result), self.name, exact=True), question, reasons)
-        reading = self._library.reader(principal).read(question)
+            evidence = whole(list(result), self.name, exact=True)
+            return Found(evidence, question, reasons, decisive=True)
+        reader = self._library.reader(principal)
+        reading = reader.read(question)
+        if self._translator is not None and (reading is None or reading.topic):
+            translated = self._translator.translate(question, self._library, principal)
+            if translated.evidence or reading is None:
+                return translated
         if reading is None:
-            missing, topic = self._library.reader(principal).missing(question)
+            missing, topic = reader.missing(question)
             reasons = ("the question names no place, field or value that the documents have",)
             return Found(reasons=reasons, topic=topic, missing=missing)
-        result = self._library.source.query(reading.query, top_k=limit, principal=principal)
-        exact = not reading.topic
-        evidence = whole(list(result), self.name, exact=exact)
-        return Found(evidence, reading.query, reading.reasons, reading.topic)
+        result = self._run(reading.query, principal)
+        query, notes = reading.query, list(reading.notes)
+        if not result and reading.graded and not reading.topic:
+            # Nothing is near enough in meaning: what comes nearest is shown, and that it does.
+            query = f"threshold({_WIDER}, {reading.query})"
+            result = self._run(query, principal)
+            notes.append(f"nothing fits well; with the threshold at {_WIDER}: {len(result)}")
+        decisive = reading.records and not reading.topic and bool(result or not reading.graded)
+        if decisive and not result:
+            notes.append(f"nothing fits {reading.query}")
+        value = float(len(result)) if reading.counts else None
+        evidence = whole(list(result), self.name, exact=not reading.topic)
+        return Found(
+            evidence,
+            query,
+            reading.reasons,
+            reading.topic,
+            decisive=decisive,
+            value=value,
+            notes=tuple(notes),
+        )
+
+    def _run(self, query: str, principal: Principal) -> QueryResult:
+        return self._library.source.query(query, top_k=_MOST_EXACT, principal=principal)
 
 
 class SemanticRoute:
@@ -114,12 +161,17 @@ class TreeRoute:
         evidence: list[Evidence] = []
         table = source.table
         packed = self._library.packs(documents, principal)
-        plain = content_words(question)
-        ranking = rank_packs(asked, packed)
-        held = frozenset[str]().union(*(one.held for one in ranking[:_BEST]))
-        rarity = {word: _rarity(word, packed) for word in plain}
+        reasons: list[str] = []
+        ranking = rank_packs(
+            asked,
+            packed,
+            question=question,
+            nearness=lambda docs: self._near(question, docs, principal, reasons),
+        )
+        rarity = {word: _rarity(word, packed) for word in asked}
+        held = [word for word in asked if any(one.holds(word) for one in ranking[:_BEST])]
         total = sum(rarity.values())
-        coverage = sum(rarity[word] for word in plain if word in held) / total if total else 0.0
+        coverage = sum(rarity[word] for word in held) / total if total else 0.0
         for ranked in ranking:
             for piece in ranked.pack.pieces:
                 row = table.position(piece.match.id)
@@ -129,7 +181,24 @@ class TreeRoute:
                 evidence.append(Evidence(piece.match, ranked.score, why, piece.start, piece.end))
             if len(evidence) >= limit:
                 break
-        return Found(evidence[:limit], coverage=coverage)
+        return Found(evidence[:limit], reasons=tuple(reasons), coverage=coverage)
+
+    def _near(
+        self, question: str, documents: Sequence[str], principal: Principal, reasons: list[str]
+    ) -> dict[str, float]:
+        """Nearness in meaning to the nodes of some documents; none where the model fails."""
+
+        def admit(table: TreeTable) -> Mask:
+            codes = [table.docs.index(doc) for doc in documents if doc in table.docs]
+            return np.isin(table.doc, codes)
+
+        source = self._library.source
+        try:
+            vector = source.embeddings.query_vector(question)
+            return dict(source.nearest(vector, len(source.table), admit, principal))
+        except Exception as error:  # a user's model may raise anything; words still rank
+            reasons.append(f"meaning could not be asked: {error}")
+            return {}
 
     def _inside(self, scope: str | None, principal: Principal) -> Mask | None:
         """Rows that the principal may see and the scope holds; ``None`` for all rows."""
@@ -149,7 +218,7 @@ class TreeRoute:
         """Documents whose best places hold the question's words, by the catalog's own BM25."""
         source = self._library.source
         table = source.table
-        keywords = CatalogKeywords(source.catalog)
+        keywords = source.keywords(principal)
         wanted = _without_stopwords(question)
         scores: dict[str, list[float]] = {}
         for node_id, score in keywords.ranked(wanted, _HITS if inside is None else None):
@@ -166,7 +235,7 @@ class TreeRoute:
 
 def _rarity(word: str, documents: Sequence[DocumentPacks]) -> float:
     packs = sum(len(document.packs) for document in documents)
-    return math.log(1.0 + (packs + 1) / (sum(one.spread[word] for one in documents) + 1))
+    return math.log(1.0 + (packs + 1) / (sum(one.spread(word) for one in documents) + 1))
 
 
 def _without_stopwords(question: str) -> str:

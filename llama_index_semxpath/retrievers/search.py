@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 from llama_index_semxpath.errors import QueryError, SemXPathError
 from llama_index_semxpath.index.match import Match
 from llama_index_semxpath.instrumentation import carried, span
+from llama_index_semxpath.retrievers.cache import Recent
+from llama_index_semxpath.retrievers.deepening import Expander, deepen
 from llama_index_semxpath.retrievers.evidence import Evidence, Found, Principal, without_headings
 from llama_index_semxpath.retrievers.fusion import (
     Fused,
@@ -19,13 +21,16 @@ from llama_index_semxpath.retrievers.fusion import (
 )
 from llama_index_semxpath.retrievers.graph import GraphRoute
 from llama_index_semxpath.retrievers.intent import Intent, Route, looks_like_query, read_intent
+from llama_index_semxpath.retrievers.jobs import side_by_side
 from llama_index_semxpath.retrievers.readers import Library
 from llama_index_semxpath.retrievers.routes import (
     RouteLike,
     SemanticRoute,
     StructuredRoute,
+    Translator,
     TreeRoute,
 )
+from llama_index_semxpath.retrievers.selection import diversify, fold_repeats, weigh_sources
 
 Effort = Literal["fast", "normal", "deep"]
 #: Candidates that each route gives for one that is kept, by effort.
@@ -35,6 +40,8 @@ _POOR_COVERAGE = 0.4
 _LONGEST_QUESTION = 4000
 #: Weight from which structure may confine the other routes, and the most places that it may name.
 _TRUSTED, _FEW_PLACES = 0.5, 3
+#: Documents of less weight are notes, which a fast search leaves out.
+_HEAVY = 1.0
 
 
 @dataclass(slots=True)
@@ -44,10 +51,12 @@ class Outcome:
     Args:
         question: What was asked.
         intent: What it was taken for.
-        evidence: Fused, best first.
+        evidence: Fused, best first; what a hard filter gives is whole and in document order.
         routes: What each route said.
         query: The SemXPath that ran, if any.
         notes: What was decided on the way, failures of routes included.
+        value: The number that the question asks for, where it counts something.
+        exact: Whether structure alone answers the question.
     """
 
     question: str
@@ -56,6 +65,38 @@ class Outcome:
     routes: dict[str, Found] = field(default_factory=dict)
     query: str | None = None
     notes: list[str] = field(default_factory=list)
+    value: float | None = None
+    exact: bool = False
+
+    def copy(self) -> Outcome:
+        """One whose lists may be changed without changing this one's."""
+        return Outcome(
+            self.question,
+            self.intent,
+            list(self.evidence),
+            dict(self.routes),
+            self.query,
+            list(self.notes),
+            self.value,
+            self.exact,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What stays the same while a question is asked.
+
+    Args:
+        limit: Most pieces of evidence.
+        depth: Most that each route gives.
+        principal: Labels of who asks.
+        effort: How far to look.
+    """
+
+    limit: int
+    depth: int
+    principal: Principal
+    effort: Effort
 
 
 class Search:
@@ -64,15 +105,29 @@ class Search:
     Args:
         source: A ``Reader``, or an index that has one.
         weights: Weights by route that override those of the intent.
+        timeout: Seconds that the routes of a question have, > 0; who is late is left out and the
+            outcome says so. ``None`` for no limit.
+        variety: 0 ranks by fit alone; up to 1 the more each result must differ from the others.
+        translator: Reads questions as queries where the rules cannot (a model).
+        expander: Takes questions apart for the effort ``deep`` (a model).
 
     Raises:
-        SemXPathError: A weight for a route that does not exist.
+        SemXPathError: A weight for a route that does not exist, a timeout or variety out of range.
     """
 
-    def __init__(self, source: Any, weights: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        source: Any,
+        weights: Mapping[str, float] | None = None,
+        *,
+        timeout: float | None = None,
+        variety: float = 0.0,
+        translator: Translator | None = None,
+        expander: Expander | None = None,
+    ) -> None:
         self.library = source if isinstance(source, Library) else Library(source)
         self.routes: dict[str, RouteLike] = {
-            "structured": StructuredRoute(self.library),
+            "structured": StructuredRoute(self.library, translator),
             "tree": TreeRoute(self.library),
             "graph": GraphRoute(self.library),
             "semantic": SemanticRoute(self.library),
@@ -83,6 +138,14 @@ class Search:
             raise SemXPathError(
                 "unknown route", where=", ".join(sorted(unknown)), hint=f"use {list(self.routes)}"
             )
+        if timeout is not None and not timeout > 0:
+            raise SemXPathError("a timeout must be above 0", where=str(timeout), hint="in seconds")
+        if not 0.0 <= variety <= 1.0:
+            raise SemXPathError("variety must be between 0 and 1", where=str(variety))
+        self._timeout = timeout
+        self._variety = variety
+        self._expander = expander
+        self._recent: Recent[Outcome] = Recent(self.library)
 
     def run(
         self,
@@ -97,9 +160,10 @@ class Search:
 
         Args:
             question: What is asked; characters beyond 4,000 are not read.
-            limit: Most pieces of evidence, 1 and up.
+            limit: Most pieces of evidence, 1 and up; a hard filter gives all that pass.
             principal: Labels of who asks.
-            effort: ``fast`` asks the most trusted route only, ``deep`` looks further down each.
+            effort: ``fast`` asks the most trusted route in sources of full weight only, ``deep``
+                goes on until enough is found and says what it did.
             intent: What the question asks for, where a selector has decided already.
 
         Raises:
@@ -111,40 +175,58 @@ class Search:
             raise SemXPathError("the question is empty", hint="ask something")
         if effort not in get_args(Effort):
             raise SemXPathError("unknown effort", where=str(effort), hint="fast, normal or deep")
+        key = (question, limit, effort, None if intent is None else _key(intent))
+        known = self._recent.get(key, principal)
+        if known is not None:
+            return known.copy()
         if intent is None:
             intent = read_intent(question, self.library.reader(principal).names)
-        outcome = Outcome(question, intent)
-        weights: dict[str, float] = {str(name): value for name, value in intent.weights.items()}
-        weights.update(self._weights)
-        if looks_like_query(question):
-            weights = {"structured": 1.0}
-        depth = limit * _DEPTH[effort]
-        scope = self._structure(outcome, weights, depth, principal)
-        rest = [
-            name for name in self.routes if weights.get(name, 0.0) > 0.0 and name != "structured"
-        ]
-        if effort == "fast":
-            rest = sorted(rest, key=lambda name: -weights[name])[:1]
-        self._ask(outcome, rest, depth, principal, scope)
-        self._trust_meaning(outcome, weights, depth, principal, scope)
-        with span("fusion", routes=len(outcome.routes)) as facts:
-            outcome.evidence = self._fuse(outcome, weights)[:limit]
-            facts["evidence"] = len(outcome.evidence)
+        asking = Asking(limit, limit * _DEPTH[effort], principal, effort)
+        outcome = self._run(Outcome(question, intent), asking)
+        if not any(found.problem for found in outcome.routes.values()):
+            self._recent.put(key, principal, outcome.copy())
         return outcome
 
-    def _structure(
-        self, outcome: Outcome, weights: dict[str, float], depth: int, principal: Principal
-    ) -> str | None:
+    def _run(self, outcome: Outcome, asking: Asking) -> Outcome:
+        weights: dict[str, float] = {
+            str(name): value for name, value in outcome.intent.weights.items()
+        }
+        weights.update(self._weights)
+        if looks_like_query(outcome.question):
+            weights = {"structured": 1.0}
+        scope = self._structure(outcome, weights, asking)
+        if not outcome.exact:
+            rest = [name for name in self.routes if weights.get(name, 0.0) and name != "structured"]
+            if asking.effort == "fast":
+                rest = sorted(rest, key=lambda name: -weights[name])[:1]
+            self._ask(outcome, rest, asking, scope)
+            if scope and not any(
+                one.evidence for name, one in outcome.routes.items() if name in rest
+            ):
+                outcome.notes.append(f"nothing in {scope}; looked everywhere")
+                scope = None
+                self._ask(outcome, rest, asking, scope)
+            self._trust_meaning(outcome, weights, asking, scope)
+        with span("fusion", routes=len(outcome.routes)) as facts:
+            outcome.evidence = self._select(outcome, weights, asking)
+            facts["evidence"] = len(outcome.evidence)
+        if asking.effort == "deep" and not outcome.exact:
+            self._deepen(outcome, weights, asking)
+        return outcome
+
+    def _structure(self, outcome: Outcome, weights: dict[str, float], asking: Asking) -> str | None:
         """Asks the structured route first: what it finds decides what the others are for.
 
         Returns:
             The scope that the other routes search in.
         """
-        if not weights.get("structured"):
+        found = self._look(outcome, weights, asking)
+        if found is None:
             return None
-        found = self._one(outcome, "structured", depth, principal, None)
-        outcome.query = found.query
-        if looks_like_query(outcome.question):
+        outcome.query, outcome.value = found.query, found.value
+        outcome.notes.extend(found.notes)
+        if found.decisive:
+            outcome.exact = True
             return None
         for place in found.missing:
             outcome.notes.append(f"the documents have no “{place}”")
@@ -156,11 +238,10 @@ class Search:
             said = "found nothing" if found.query else "does not apply"
             outcome.notes.append(f"structure {said}; words and meaning decide")
             weights["tree"] = max(weights.get("tree", 0.0), 1.0)
-            weights["semantic"] = max(weights.get("semantic", 0.0), 0.05)
             return None
         if not found.topic:
             # The question is answered by structure alone; other routes would only add noise.
-            weights.update(tree=0.0, semantic=0.0, graph=0.0)
+            outcome.exact = True
             return None
         weights["tree"] = max(weights.get("tree", 0.0), 1.0)
         if weights["structured"] < _TRUSTED or len(found.evidence) > _FEW_PLACES:
@@ -170,80 +251,122 @@ class Search:
             return None
         return found.query
 
-    def _ask(
-        self,
-        outcome: Outcome,
-        names: Sequence[str],
-        depth: int,
-        principal: Principal,
-        scope: str | None,
-    ) -> None:
-        """Asks several routes side by side."""
-        if len(names) <= 1:
-            for name in names:
-                self._one(outcome, name, depth, principal, scope)
-            return
-        with ThreadPoolExecutor(len(names)) as pool:
-            jobs = [
-                pool.submit(carried(self._one), outcome, name, depth, principal, scope)
-                for name in names
-            ]
-            for job in jobs:
-                job.result()
+    def _look(self, outcome: Outcome, weights: dict[str, float], asking: Asking) -> Found | None:
+        """What structure says; ``None`` where neither intent nor the records speak for it."""
+        if self._weights.get("structured") == 0.0:
+            return None
+        trusted = weights.get("structured", 0.0) > 0.0
+        if not trusted and not looks_like_query(outcome.question):
+            # Questions about records need not sound like a filter: "Where do I have lunch?"
+            reading = self.library.reader(asking.principal).read(outcome.question)
+            if reading is None or not reading.records or reading.topic:
+                return None
+        self._ask(outcome, ["structured"], asking, None)
+        found = outcome.routes["structured"]
+        if not trusted and not found.decisive:
+            del outcome.routes["structured"]
+            return None
+        weights["structured"] = max(weights.get("structured", 0.0), 1.0 if found.decisive else 0.0)
+        return found
 
-    def _one(
-        self, outcome: Outcome, name: str, depth: int, principal: Principal, scope: str | None
-    ) -> Found:
-        """One route; a failing one is told and the others answer, unless the query is wrong."""
-        try:
-            with span(f"route.{name}") as facts:
-                found = self.routes[name].find(
-                    outcome.question, limit=depth, principal=principal, scope=scope
-                )
-                facts["evidence"] = len(found.evidence)
-        except QueryError:
-            if looks_like_query(outcome.question):
-                raise
-            found = Found(problem="its query is not valid here")
-        except SemXPathError as error:
-            found = Found(problem=str(error))
-        if found.problem:
-            outcome.notes.append(f"route {name} failed: {found.problem}")
-        outcome.routes[name] = found
+    def _ask(
+        self, outcome: Outcome, names: Sequence[str], asking: Asking, scope: str | None
+    ) -> None:
+        """Asks routes side by side; who fails or is late is told, the others answer."""
+        if not names:
+            return
+        works: dict[str, Callable[[], Found]] = {
+            name: carried(partial(self._one, name, outcome.question, asking, scope))
+            for name in names
+        }
+        for name, found in side_by_side(works, self._timeout).items():
+            if isinstance(found, QueryError) and looks_like_query(outcome.question):
+                raise found
+            if isinstance(found, BaseException):
+                if not isinstance(found, Exception):
+                    raise found
+                found = Found(problem=_problem(found))
+            if found.problem:
+                outcome.notes.append(f"route {name} failed: {found.problem}")
+            outcome.routes[name] = found
+
+    def _one(self, name: str, question: str, asking: Asking, scope: str | None) -> Found:
+        with span(f"route.{name}") as facts:
+            found = self.routes[name].find(
+                question, limit=asking.depth, principal=asking.principal, scope=scope
+            )
+            facts["evidence"] = len(found.evidence)
         return found
 
     def _trust_meaning(
-        self,
-        outcome: Outcome,
-        weights: dict[str, float],
-        depth: int,
-        principal: Principal,
-        scope: str | None,
+        self, outcome: Outcome, weights: dict[str, float], asking: Asking, scope: str | None
     ) -> None:
-        """Lets meaning decide where the documents do not use the question's words."""
+        """Lets meaning decide where the documents do not use the question's words, only there."""
         tree = outcome.routes.get("tree")
-        if tree is None or (tree.evidence and tree.coverage >= _POOR_COVERAGE):
+        if tree is None or "semantic" in self._weights or weights.get("tree", 0.0) <= 0.0:
             return
-        if "semantic" in self._weights:
+        if tree.evidence and tree.coverage >= _POOR_COVERAGE:
+            # Words in their place rank the facts; meaning would only shuffle what they tell apart.
+            weights["semantic"] = 0.0
             return
         weights["semantic"] = 1.0
         weights["tree"] = min(weights.get("tree", 0.0), 0.3)
         if "semantic" not in outcome.routes:
-            self._one(outcome, "semantic", depth, principal, scope)
+            self._ask(outcome, ["semantic"], asking, scope)
         outcome.notes.append("the documents hold few of these words; meaning decides")
 
-    def _fuse(self, outcome: Outcome, weights: Mapping[str, float]) -> list[Evidence]:
+    def _deepen(self, outcome: Outcome, weights: dict[str, float], asking: Asking) -> None:
+        """Looks further where little was found, and says how."""
+
+        def again(question: str, names: Sequence[str]) -> dict[str, Found]:
+            other = Outcome(question, outcome.intent)
+            self._ask(other, names, asking, None)
+            outcome.notes.extend(note for note in other.notes if note not in outcome.notes)
+            return other.routes
+
+        tree = outcome.routes.get("tree")
+        enough = (
+            len(outcome.evidence) >= asking.limit
+            and tree is not None
+            and tree.coverage >= 2 * _POOR_COVERAGE
+        )
+        for step in deepen(outcome.question, again, self._expander, enough=enough):
+            outcome.notes.append(f"deep: {step.said}")
+            for name, found in step.routes.items():
+                outcome.routes[f"{name} {step.name}"] = found
+                weights[f"{name} {step.name}"] = step.weight
+        outcome.evidence = self._select(outcome, weights, asking)
+
+    def _select(
+        self, outcome: Outcome, weights: Mapping[str, float], asking: Asking
+    ) -> list[Evidence]:
+        """What is kept of all that was found, best first."""
+        if outcome.exact:
+            return list(outcome.routes["structured"].evidence)
+        sources = self.library.source_weights(asking.principal)
         found = {
-            name: list(one.evidence)
+            name: weigh_sources(one.evidence, sources)
             for name, one in outcome.routes.items()
             if weights.get(name, 0.0) > 0.0
         }
-        found = _split_alike(found)
-        known = {one.key: one for ranked in reversed(found.values()) for one in ranked}
-        if len(found) == 1:
-            return next(iter(found.values()))
-        lists = {name: [(one.key, one.score) for one in ranked] for name, ranked in found.items()}
-        fused = reciprocal_rank_fusion(lists, weights)
+        if asking.effort == "fast":
+            found = {
+                name: [one for one in some if sources.get(one.match.document, 1.0) >= _HEAVY]
+                for name, some in found.items()
+            }
+        fused = self._fuse(found, weights)
+        kept = fold_repeats(fused[: 2 * asking.limit], across=outcome.intent.kind != "comparison")
+        return diversify(kept[: asking.limit], self._variety)
+
+    def _fuse(
+        self, found: Mapping[str, list[Evidence]], weights: Mapping[str, float]
+    ) -> list[Evidence]:
+        split = _split_alike(found)
+        known = {one.key: one for ranked in reversed(split.values()) for one in ranked}
+        if len(split) == 1:
+            return next(iter(split.values()))
+        lists = {name: [(one.key, one.score) for one in ranked] for name, ranked in split.items()}
+        fused = reciprocal_rank_fusion(lists, {name: weights[name] for name in lists})
         fused = resolve_overlap(fused, self._places(known, fused))
         return [known[hit.id].scored(hit.score, hit.why) for hit in fused]
 
@@ -266,6 +389,16 @@ class Search:
                 tokens = int(column.numbers[low:high].sum())
             places[hit.id] = Place(order, tokens)
         return places
+
+
+def _key(intent: Intent) -> tuple[Any, ...]:
+    return intent.kind, tuple(sorted(intent.weights.items()))
+
+
+def _problem(error: Exception) -> str:
+    if isinstance(error, QueryError):
+        return "its query is not valid here"
+    return str(error) or type(error).__name__
 
 
 def _readable(question: str) -> str:

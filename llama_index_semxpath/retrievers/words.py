@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
+from collections import Counter
 from functools import lru_cache
+from typing import Any
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:[.,'’-][^\W_{_CJK}]+)*")
 _IS_CJK = re.compile(f"[{_CJK}]")
+#: The stemmer keeps state while it works.
+_STEMMER_LOCK = threading.Lock()
 _PART = re.compile(r"[.,'’-]")
 _SENTENCE = re.compile(
     rf"(?<=[。！？!?；;])\s*(?=\S)|(?<=[a-z0-9)\]\"”’][.])\s+(?=[\"“‘(\[A-Z0-9])"
@@ -28,6 +33,9 @@ _STOPWORDS_ZH = """
 把 对 从 到 以 于 中 里 上 下 就 都 而 并 等 其 之 所 要 可以 能 是否 一个
 根据 关于 进行 告诉
 """
+
+#: Characters that join words and say nothing themselves.
+_FUNCTION_CHARS = frozenset("和与及或的了是在谁被把对从到以于并等其之所")
 
 
 def is_cjk(text: str) -> bool:
@@ -69,6 +77,19 @@ def words(text: str, *, pairs: bool = True) -> list[str]:
     return found
 
 
+def search_words(*texts: str) -> Counter[str]:
+    """Counts of the words that texts are searched by.
+
+    Words that say nothing are left out; English words are cut to their stems (Porter, "Snowball",
+    2001).
+
+    Example:
+        >>> sorted(search_words("distributing the 年假 of employees"))
+        ['distribut', 'employe', '假', '年', '年假']
+    """
+    return Counter(_root(word) for text in texts for word in words(text) if word not in STOPWORDS)
+
+
 def content_words(text: str) -> list[str]:
     """Distinct words of a text that carry its meaning, in order of first use.
 
@@ -99,7 +120,7 @@ def _chinese(run: str, pairs: bool) -> tuple[str, ...]:
         return tuple(cut)
     known = set(cut)
     beside = (run[i : i + 2] for i in range(len(run) - 1))
-    return (*cut, *(pair for pair in beside if pair not in known))
+    return (*cut, *(pair for pair in beside if pair not in known and not _is_accident(pair)))
 
 
 @lru_cache(maxsize=65536)
@@ -112,6 +133,26 @@ def _latin(run: str) -> tuple[str, ...]:
     stems = tuple(_stem(part) for part in parts)
     # A compound ("re-index", "next.js") is searched by its parts and as one word.
     return (*stems, "".join(parts)) if len(parts) > 1 else stems
+
+
+@lru_cache(maxsize=65536)
+def _root(word: str) -> str:
+    if not (word.isascii() and word.isalpha()):
+        return word
+    with _STEMMER_LOCK:
+        return str(_stemmer().stemWord(word))
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
+def _is_accident(pair: str) -> bool:
+    """Whether a pair of characters runs over a function word ("某和", "院的")."""
+    return pair[0] in _FUNCTION_CHARS or pair[1] in _FUNCTION_CHARS
 
 
 def _stem(word: str) -> str:

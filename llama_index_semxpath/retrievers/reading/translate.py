@@ -7,6 +7,7 @@ English and Chinese. A question becomes marks (``scan``), marks become things wi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +30,11 @@ from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import ast, to_text
 from llama_index_semxpath.xpath.operators import combine
 
+#: Questions that want a number of things.
+COUNT = re.compile(
+    r"\bhow\s+many\b|\b(?:the\s+)?number\s+of\b|\bcount\b|多少(?:个|条|份|项|次|种|人)|有几|几个",
+    re.IGNORECASE,
+)
 #: Longer questions are no look-ups; reading them is a waste.
 _MAX_QUESTION = 600
 
@@ -43,6 +49,9 @@ class Reading:
         topic: Words of the question that the query says nothing about.
         places: Whether the query rests on places that the question names.
         graded: Whether a part of the query is decided by meaning.
+        records: Whether it rests on kinds, fields and values, so that an empty result is an answer.
+        counts: Whether the question asks how many there are.
+        notes: What a person should know of the reading.
     """
 
     query: str
@@ -50,6 +59,9 @@ class Reading:
     topic: tuple[str, ...] = ()
     places: bool = False
     graded: bool = False
+    records: bool = False
+    counts: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -174,7 +186,19 @@ class QuestionReader:
         self._scopes(draft, nouns, target)
         expr = self._target_path(draft, nouns, target, shift)
         graded = any(noun.phrases or noun.evidence for noun in (*nouns, target))
-        return Reading(to_text(expr), tuple(draft.reasons), graded=graded)
+        return Reading(
+            to_text(expr),
+            tuple(draft.reasons),
+            graded=graded,
+            records=self._certain(nouns, target),
+            counts=COUNT.search(question) is not None,
+        )
+
+    def _certain(self, nouns: Sequence[Noun], target: Noun) -> bool:
+        """Whether the question means records: there is nothing else, or it names some."""
+        if not set(self.vocabulary.kinds) & set(DOCUMENT_KINDS) - {"Document"}:
+            return True
+        return any(not noun.implied and noun.kind != "*" for noun in (target, *nouns))
 
     def _main_marks(self, marks: list[Mark]) -> list[Mark]:
         """The last sentence, with what earlier ones say of a place (“… on day 7. Which …”)."""
@@ -247,7 +271,12 @@ class QuestionReader:
         query = to_text(build.path(build.descend(found.kind, *self._conditions(noun))))
         said = [f"{test.attribute} = {test.values[0]}" for test in found.values]
         said += [f"{name} {mark.payload.op} {mark.payload.value}" for name, mark in found.bounds]
-        return Reading(query, (f"it asks for a {found.kind} with {', '.join(said)}",))
+        return Reading(
+            query,
+            (f"it asks for a {found.kind} with {', '.join(said)}",),
+            records=True,
+            counts=COUNT.search(question) is not None,
+        )
 
     # -- paths --------------------------------------------------------------------------------
 
