@@ -422,7 +422,7 @@ class Reader:
             keywords=keywords,
             exact_limit=limit,
             # Relations that are there can be walked, whether or not a graph holds them too.
-            has_graph=self.config.graph != "none" or len(table.edges) > 0,
+            has_graph=self._has_graph(table),
         )
         engine = MemoryEngine(dataset)
         return Moment(version, table, vectors, engine)
@@ -455,11 +455,21 @@ class Reader:
                 keywords = self._keywords(moment, mask)
                 scorer = default_scorer(moment.vectors.seen(mask), keywords)
                 whole = engine.dataset
-                engine = MemoryEngine(replace(whole, table=table, scorer=scorer, keywords=keywords))
+                seen = replace(
+                    whole,
+                    table=table,
+                    scorer=scorer,
+                    keywords=keywords,
+                    has_graph=self._has_graph(table),
+                )
+                engine = MemoryEngine(seen)
             if len(moment.parts) >= _PRINCIPALS:
                 moment.parts.clear()
             part = moment.parts[labels] = (engine, mask)
         return part
+
+    def _has_graph(self, table: TreeTable) -> bool:
+        return self.config.graph != "none" or len(table.edges) > 0
 
     def _view(self, moment: Moment, labels: frozenset[str]) -> tuple[TreeTable, Mask | None]:
         """The table as somebody with these labels may read it."""

@@ -30,6 +30,7 @@ LABELS = ("staff", "board", "audit")
 PRINCIPALS = ((), ("staff",), ("board",), ("staff", "audit"), LABELS)
 WORDS = "leave plan salary budget team red blue 年假 合同 ten days report".split()  # noqa: SIM905
 KINDS = ("Section", "Paragraph", "List", "Memo")
+MODES = ("auto", "structured", "tree", "graph", "semantic")
 #: Names that only hidden nodes may carry are made of this and the node's number.
 SECRET = re.compile(r"zq\d+x")
 
@@ -147,7 +148,7 @@ class RandomStore:
                     dict(n.attributes),
                     tokens=n.tokens,
                     labels=n.labels if who is None else None,
-                )  # fmt: skip
+                )
                 for n in tree
                 if who is None or self.sees(who, n.id)
             ]
@@ -183,6 +184,15 @@ class RandomStore:
 
 def _ends(edge: Edge) -> tuple[str, str]:
     return edge.source, edge.target
+
+
+class Near(list):
+    """Scores that may differ in the last digit of a float32, as matrices of other shapes do."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Near) and list(other) == pytest.approx(list(self), abs=1e-5)
+
+    __hash__ = None
 
 
 TESTS = ("Section", "Paragraph", "List", "Memo", "Document", "*", "node()")
@@ -241,9 +251,27 @@ def asked(index: SemXPathIndex, query: str, who: Any, choice: random.Random) -> 
         return str(error)
     value = found.value
     return (
-        [(m.id, m.xpath, list(m.path), round(m.score, 9), m.to_dict().get("why")) for m in found],
-        round(value, 9) if isinstance(value, float) else value,
+        # Entities stand in the order in which the store first heard of them, so nowhere before
+        # documents, and in a twin perhaps in another.
+        sorted_tail((m.id, m.xpath, list(m.path), sorted(m.why)) for m in found),
+        value,
+        Near(s for m in found if m.id[0] != "e" for s in (m.score, *m.why.values())),
     )
+
+
+def sorted_tail(rows: Any) -> list[Any]:
+    """The rows with those of entities, wherever they stand, in the order of their ids."""
+    rows = list(rows)
+    entities = iter(sorted((row[0], row[2:]) for row in rows if row[0].startswith("e")))
+    return [next(entities) if row[0].startswith("e") else row for row in rows]
+
+
+def schema_of(index: SemXPathIndex, who: Any) -> Any:
+    """The schema, with the examples of entities in the order of their names."""
+    shown = index.schema(who).to_dict()
+    for attribute in shown["kinds"].get("Topic", {}).get("attributes", {}).values():
+        attribute["examples"].sort()
+    return shown
 
 
 def searched(index: SemXPathIndex, choice: random.Random, who: Any) -> Any:
@@ -256,7 +284,26 @@ def searched(index: SemXPathIndex, choice: random.Random, who: Any) -> Any:
         "principal": who,
     }
     way = choice.choice(("semantic_search", "keyword_search"))
-    return [(m.id, round(m.score, 7)) for m in getattr(index, way)(text, **options)]
+    found = getattr(index, way)(text, **options)
+    return [m.id for m in found], Near(m.score for m in found)
+
+
+def retrieved(index: SemXPathIndex, mode: str, choice: random.Random, who: Any) -> Any:
+    """What a LlamaIndex retriever gives."""
+    text = " ".join(choice.choices(WORDS, k=4))
+    found = index.as_retriever(mode=mode, principal=who).retrieve(text)
+    found = [n for n in found if n.node.node_id[0] != "e"]
+    return [(n.node.node_id, n.node.get_content()) for n in found], Near(n.score for n in found)
+
+
+def shown_by(index: SemXPathIndex, query: str, who: Any) -> tuple[set[str], str]:
+    """Ids and words of an answer, or the words of an error."""
+    try:
+        found = index.query(query, principal=who)
+    except SemXPathError as error:
+        return set(), str(error)
+    shown = [m.to_dict() for m in found], found.value
+    return {m.id for m in found}, json.dumps(shown, default=str)
 
 
 def told(index: SemXPathIndex, query: str, text: str, who: Any) -> str:
@@ -277,7 +324,7 @@ def told(index: SemXPathIndex, query: str, text: str, who: Any) -> str:
     schema = index.schema(who)
     shown += [schema.to_prompt(), schema.to_dict(), schema.to_json_schema()]
     shown += [d.id for d in index.documents(who)]
-    for mode in "auto", "structured", "tree", "graph", "semantic":
+    for mode in MODES:
         found = index.as_retriever(mode=mode, principal=who).retrieve(text)
         shown += [(n.node.get_content(), n.node.metadata, n.node.node_id, n.score) for n in found]
     return json.dumps(shown, default=str, ensure_ascii=False)
@@ -311,21 +358,20 @@ def check_store(seed: int, tmp_path: Any, embedder: Any, *, queries: int, words:
                         assert searched(whole, random.Random(s), who) == searched(
                             twin, random.Random(s), None
                         ), f"seed {seed}, {who}: search {s}"
-                    assert whole.schema(who).to_dict() == twin.schema().to_dict()
+                    for s in seeds[:words]:
+                        for mode in MODES:
+                            assert retrieved(whole, mode, random.Random(s), who) == retrieved(
+                                twin, mode, random.Random(s), None
+                            ), f"seed {seed}, {who}: {mode} {s}"
+                            cases += 1
+                    assert schema_of(whole, who) == schema_of(twin, None)
                 cases += 2 * queries
             else:
                 for query, s in zip(asks, seeds, strict=True):
-                    try:
-                        found = whole.query(query, principal=who)
-                    except SemXPathError as error:
-                        assert not hidden & set(SECRET.findall(str(error)))
-                        continue
-                    ids = {m.id for m in found}
+                    ids, said = shown_by(whole, query, who)
                     assert ids & store.nodes.keys() <= visible, f"seed {seed}, {who}: {query}"
-                    said = json.dumps([m.to_dict() for m in found], default=str)
                     assert not hidden & set(SECRET.findall(said)), f"seed {seed}, {who}: {query}"
-                    hits = {id_ for id_, _ in searched(whole, random.Random(s), who)}
-                    assert hits <= visible
+                    assert set(searched(whole, random.Random(s), who)[0]) <= visible
                 cases += 2 * queries
             for query in asks[:words]:
                 said = told(whole, query, " ".join(choice.choices(WORDS, k=3)), who)
@@ -335,7 +381,7 @@ def check_store(seed: int, tmp_path: Any, embedder: Any, *, queries: int, words:
     return cases
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
+@pytest.mark.parametrize("seed", range(1, 5))
 def test_what_is_hidden_does_not_exist(seed, tmp_path, embedder):
     assert check_store(seed, tmp_path, embedder, queries=15, words=1) > 150
 
