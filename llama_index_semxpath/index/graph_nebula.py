@@ -350,6 +350,8 @@ class NebulaGraph(Graph):
                 where=self.client.where,
                 hint="choose another name",
             )
+        if tags:
+            self._read_properties()
 
     def _read_properties(self) -> frozenset[str]:
         """Columns of attributes; those of every vertex have to be there with their types."""

@@ -57,12 +57,11 @@ class Cursor:
         return self.all[self.place]
 
     def at(self, *words: str) -> bool:
-        """Whether the next tokens are these words or signs."""
-        for step, word in enumerate(words):
-            token = self.all[min(self.place + step, len(self.all) - 1)]
-            if token.type not in ("name", "sign") or str(token.value).upper() != word.upper():
-                return False
-        return True
+        """Whether the next tokens are these words, in capital letters, or signs."""
+        if self.all[self.place].word != words[0]:
+            return False
+        following = self.all[self.place : self.place + len(words)]
+        return [token.word for token in following] == list(words)
 
     def take(self, *words: str) -> bool:
         """Goes past these words, if they are next."""

@@ -13,6 +13,8 @@ from .operators import LEVELS, MAX_INT, arithmetic, negation
 from .values import BAD_TYPE, EMPTY, Vertex, is_null
 
 _NOT, _RELATIONS = 3, 4
+_LITERALS = ("string", "int", "float")
+_AFTER = frozenset((",", ")", ":", "->", "@", ";"))
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ class Expr:
 
 def parse_expression(cursor: Cursor) -> Expr:
     """The longest expression at the cursor."""
+    token = cursor.token
+    if token.type in _LITERALS:
+        following = cursor.all[cursor.place + 1]
+        if following.type == "sign" and following.value in _AFTER:
+            # The values of an INSERT, of which there are many.
+            cursor.place += 1
+            return _literal(token.value)
     return _binary(cursor, 0)
 
 

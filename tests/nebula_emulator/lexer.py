@@ -21,16 +21,18 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_PLAIN = {quote: re.compile(rf"[^{quote}\\\n]+") for quote in "\"'"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 @dataclass(frozen=True)
 class Token:
-    """A token: its type, its text or value, and where it starts."""
+    """A token: its type, its text or value, where it starts, and the word or sign that it is."""
 
     type: str
     value: Any
     offset: int
+    word: str = ""
 
 
 def tokens(text: str) -> list[Token]:
@@ -60,7 +62,7 @@ def tokens(text: str) -> list[Token]:
         elif kind == "quoted":
             found.append(Token("quoted", piece[1:-1], place))
         elif kind != "space":
-            found.append(Token(kind, piece, place))
+            found.append(Token(kind, piece, place, piece.upper()))
         place = match.end()
     found.append(Token("end", "", len(text)))
     return found
@@ -77,8 +79,10 @@ def _string(text: str, start: int) -> tuple[str, int]:
         if char == "\n":
             break
         if char != "\\":
-            data += char.encode("utf-8", "surrogatepass")
-            place += 1
+            plain = _PLAIN[quote].match(text, place)
+            assert plain is not None
+            data += plain.group().encode("utf-8", "surrogatepass")
+            place = plain.end()
             continue
         octal = re.compile(r"[0-7]{1,3}").match(text, place + 1)
         if octal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -45,7 +46,14 @@ class NebulaEmulator:
     each statement: ``None`` lets it pass, a function may raise or sleep before it runs.
     """
 
-    def __init__(self, *, password: str = "nebula", version_ok: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        password: str = "nebula",
+        version_ok: bool = True,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._tls = tls
         self.password = password
         self.version_ok = version_ok
         self.spaces: dict[str, Space] = {}
@@ -142,6 +150,11 @@ class NebulaEmulator:
             )
 
     def _serve(self, connection: socket.socket) -> None:
+        if self._tls is not None:
+            try:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            except OSError:  # the client does not speak TLS, or does not trust us
+                return
         transport = TSocket()
         transport.setHandle(connection)
         protocol = THeaderProtocol(THeaderTransport(TBufferedTransport(transport)))
