@@ -35,6 +35,10 @@ class ValueType(IntEnum):
     STRINGS = 5
 
 
+# Plain numbers: to look a member of an enumeration up costs more than to read a value.
+_STRING, _, _BOOLEAN, _DATE, _DATETIME, _STRINGS = map(int, ValueType)
+
+
 def epoch(value: dt.date) -> float:
     """Seconds since 1970-01-01 UTC; a date is its midnight, a naive time is read as UTC.
 
@@ -185,17 +189,17 @@ class Column:
 
     def value(self, place: int) -> Value:
         """The Python value at a place in ``rows``."""
-        kind = self.types[place]
-        if kind == ValueType.STRING:
+        kind = int(self.types[place])
+        if kind == _STRING:
             text: str = self.vocab[self.codes[place]]
             return text
-        if kind == ValueType.STRINGS:
+        if kind == _STRINGS:
             return self.members(place)
         number = float(self.numbers[place])
-        if kind == ValueType.BOOLEAN:
+        if kind == _BOOLEAN:
             return number != 0
-        if kind in (ValueType.DATE, ValueType.DATETIME):
-            return from_epoch(number, date_only=kind == ValueType.DATE)
+        if kind in (_DATE, _DATETIME):
+            return from_epoch(number, date_only=kind == _DATE)
         if place in self.exact:
             return self.exact[place]
         return int(number) if number.is_integer() else number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -62,11 +62,10 @@ def schema_of(table: TreeTable) -> Schema:
 def _attribute(table: TreeTable, column: Column, counts: Rows) -> dict[int, AttributeInfo]:
     """What each kind code has of one attribute."""
     kinds = table.kind[column.rows]
-    order = np.argsort(kinds, kind="stable").astype(np.int32)
-    codes, starts = np.unique(kinds[order], return_index=True)
     infos = {}
-    for code, places in zip(codes.tolist(), np.split(order, starts[1:]), strict=True):
-        types = np.unique(column.types[places])
+    for code in np.flatnonzero(np.bincount(kinds)).tolist():
+        places = np.flatnonzero(kinds == code).astype(np.int32)
+        types = np.flatnonzero(np.bincount(column.types[places]))
         name = _TYPE_NAMES[ValueType(int(types[0]))] if len(types) == 1 else "mixed"
         share = len(places) / int(counts[code])
         examples = _examples(column, places)
@@ -76,12 +75,21 @@ def _attribute(table: TreeTable, column: Column, counts: Rows) -> dict[int, Attr
 
 def _examples(column: Column, places: Rows) -> tuple[str, ...]:
     """The commonest values, ties in document order; of numbers, values over their whole range."""
+    looked = places[:_LOOKED_AT]
+    kind = column.uniform
+    values: Any = column.numbers if kind == ValueType.NUMBER else column.codes
+    if kind not in (ValueType.NUMBER, ValueType.STRING) or column.exact:
+        values = np.arange(len(column))  # lists, dates and mixtures: value by value
+    _, first, counts = np.unique(values[looked], return_index=True, return_counts=True)
+    if kind == ValueType.NUMBER and len(first) > _EXAMPLES and not column.exact:
+        picks = np.linspace(0, len(first) - 1, _EXAMPLES).astype(int)
+        return tuple(column.text(place)[:_EXAMPLE_CHARACTERS] for place in looked[first[picks]])
     seen: dict[str, int] = {}
-    for place in places[:_LOOKED_AT].tolist():
-        text = column.text(place)[:_EXAMPLE_CHARACTERS]
-        seen[text] = seen.get(text, 0) + 1
+    for at in np.argsort(first).tolist():
+        text = column.text(int(looked[first[at]]))[:_EXAMPLE_CHARACTERS]
+        seen[text] = seen.get(text, 0) + int(counts[at])
     ranked = sorted(seen, key=lambda text: -seen[text])
-    if len(ranked) > _EXAMPLES and column.uniform == ValueType.NUMBER:
+    if len(ranked) > _EXAMPLES and kind == ValueType.NUMBER:
         ordered = sorted(ranked, key=float)
         picks = np.linspace(0, len(ordered) - 1, _EXAMPLES).astype(int)
         return tuple(ordered[pick] for pick in picks)
