@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -27,6 +27,24 @@ _STOP_WORDS = {
 }
 
 
+#: What a word counts of which only the stem agrees.
+_DERIVED = 0.8
+#: Attributes that name a record.
+NAMES = ("name", "title", "名称", "姓名", "标题")
+
+
+class Wanted(NamedTuple):
+    """A word of a phrase.
+
+    Args:
+        singular: The word but for the ending of a plural.
+        stem: Its stem.
+    """
+
+    singular: str
+    stem: str
+
+
 class Coverage:
     """Coverage of a phrase by nodes.
 
@@ -39,7 +57,7 @@ class Coverage:
 
     def of(self, phrase: str, targets: Targets) -> Floats:
         """For each target the share of the phrase's words in its best sentence, in [0, 1]."""
-        wanted = content_stems(phrase)
+        wanted = content_words(phrase)
         found = np.zeros(len(targets))
         if not wanted or not len(targets):
             return found
@@ -47,8 +65,8 @@ class Coverage:
             texts = attribute_texts(targets.table, targets.rows, targets.field, 4000)
             return np.array([coverage(text, wanted) for text in texts])
         places = self._close(phrase, targets)
-        texts = _own_wording(targets.table, targets.rows[places])
-        found[places] = [coverage(text, wanted) for text in texts]
+        wordings = _own_wording(targets.table, targets.rows[places])
+        found[places] = [coverage(text, wanted, name) for name, text in wordings]
         return found
 
     def _close(self, phrase: str, targets: Targets) -> Rows:
@@ -66,41 +84,73 @@ class Coverage:
         return everything[hits]
 
 
-def coverage(text: str, wanted: Sequence[str]) -> float:
-    """The greatest share of the wanted stems that stand in one sentence of a text.
+def coverage(text: str, wanted: Sequence[Wanted], name: str = "") -> float:
+    """The greatest share of the wanted words that stand in one sentence of a text.
+
+    A word that agrees but for its number counts whole. One that shares only its stem may be
+    another word (``shopping`` and ``shops``), so it counts a little less.
+
+    Args:
+        text: The text.
+        wanted: From :func:`content_words`.
+        name: What the text is about: its words stand in every sentence.
 
     Example:
-        >>> coverage("Boats are shown. The museum is free.", content_stems("boat museums"))
+        >>> coverage("Boats are shown. The museum is free.", content_words("boat museums"))
         0.5
+        >>> coverage("Rents boats.", content_words("boat renting"), name="Harbour")
+        0.9
     """
-    if not any(stem[:3] in text.casefold() for stem in wanted):
+    if not any(word.stem[:3] in (name + text).casefold() for word in wanted):
         return 0.0
-    best = 0
-    for part in split_parts(text):
-        held = set(_stems(words(part)))
-        best = max(best, sum(stem in held for stem in wanted))
+    best = 0.0
+    for part in split_parts(text) or [""]:
+        held = words(f"{name} {part}" if name else part)
+        numbers, stems = set(map(singular, held)), set(_stems(held))
+        found = [1.0 if w.singular in numbers else _DERIVED * (w.stem in stems) for w in wanted]
+        best = max(best, sum(found))
     return best / len(wanted)
 
 
-@lru_cache(maxsize=256)
-def content_stems(phrase: str) -> tuple[str, ...]:
-    """The distinct stems of a phrase's words, without those that carry no meaning.
+def singular(word: str) -> str:
+    """An English word without the ending of its plural (Harman's S-stemmer, JASIS 1991).
 
     Example:
-        >>> content_stems("the shopping of boutiques")
-        ('shop', 'boutiqu')
+        >>> [singular(word) for word in ("boats", "cities", "glass", "bus", "shopping")]
+        ['boat', 'city', 'glass', 'bus', 'shopping']
     """
-    kept = [word for word in words(phrase) if word not in _STOP_WORDS]
-    return tuple(dict.fromkeys(_stems(kept or words(phrase))))
+    if word.endswith("ies") and len(word) > 4 and word[-4] not in "ae":
+        return f"{word[:-3]}y"
+    if word.endswith("es") and len(word) > 3 and word[-3] not in "aeo":
+        return word[:-1]
+    if word.endswith("s") and len(word) > 3 and word[-2] not in "us":
+        return word[:-1]
+    return word
 
 
-def _own_wording(table: TreeTable, rows: Rows) -> list[str]:
-    """Own texts; of records, their values one a line."""
-    texts = table.texts(rows)
+@lru_cache(maxsize=256)
+def content_words(phrase: str) -> tuple[Wanted, ...]:
+    """The distinct words of a phrase, without those that carry no meaning.
+
+    Example:
+        >>> [word.stem for word in content_words("the shopping of boutiques")]
+        ['shop', 'boutiqu']
+    """
+    kept = [word for word in words(phrase) if word not in _STOP_WORDS] or list(words(phrase))
+    stems = _stems(kept)
+    found = {stem: Wanted(singular(word), stem) for word, stem in zip(kept, stems, strict=True)}
+    return tuple(found.values())
+
+
+def _own_wording(table: TreeTable, rows: Rows) -> list[tuple[str, str]]:
+    """Name and own text of rows; of records, their values one a line."""
+    texts = [("", text) for text in table.texts(rows)]
     for place, row in enumerate(rows.tolist()):
         if table.kind_name(row) not in DOCUMENT_KINDS:
-            values = [value for value in table.attributes(row).values() if isinstance(value, str)]
-            texts[place] = "\n".join([texts[place], *values])
+            given = table.attributes(row)
+            values = [value for value in given.values() if isinstance(value, str)]
+            name = next((v for n in NAMES if isinstance(v := given.get(n), str)), "")
+            texts[place] = (name, "\n".join([texts[place][1], *values]))
     return texts
 
 

@@ -116,7 +116,7 @@ class KeywordScorer(Scorer):
     @property
     def name(self) -> str:
         """Names the measure."""
-        return "keyword(coverage/1)"
+        return "keyword(coverage/2)"
 
     def grade(self, phrase: str, targets: Targets) -> Floats:
         """0.9 where a sentence holds every word of the phrase, falling with the cube below that."""

@@ -142,3 +142,36 @@ def test_a_model_that_fails_is_one_error() -> None:
     scorer = EmbeddingScorer(Broken(table))
     with pytest.raises(ScorerError, match="model file is gone"):
         scorer.grade("x", Targets(table, table.all_rows))
+
+
+def words_grade(text: str, phrase: str, **values: str) -> float:
+    """What the words alone give a record of one text, or a paragraph."""
+    node = record("a", text=text, **values) if values else paragraph("a", text)
+    table = TreeTable.from_nodes([TreeNode("root", "Document", "root"), node])
+    grade = KeywordScorer().grade(phrase, Targets(table, table.rows_of(node.kind)))
+    return float(grade[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "holds"),
+    [
+        ("Two boats for rent.", "boat", True),
+        ("The city has a library.", "cities", True),
+        ("Artisan shops line the street.", "shopping", False),
+        ("A park by the river.", "parking", False),
+        ("How to restore files after a crash.", "restoring a file", True),
+        ("租船的费用另计。", "租船费用", True),
+    ],
+)
+def test_a_plural_is_the_same_word_and_a_derived_word_a_weaker_hint(
+    text: str, phrase: str, holds: bool
+) -> None:
+    assert (words_grade(text, phrase) >= 0.5) is holds
+
+
+def test_the_name_of_a_record_stands_in_each_of_its_sentences() -> None:
+    text = "Built in 1950. Ferries leave every hour."
+    assert words_grade(text, "harbour ferry", name="Old Harbour") >= 0.8
+    assert words_grade(text, "harbour ferry", name="Old Tower") < 0.5
+    # Words that are strewn over sentences say nothing together.
+    assert words_grade(text, "1950 ferry", name="Old Harbour") < 0.5
