@@ -160,7 +160,7 @@ def words_grade(text: str, phrase: str, **values: str) -> float:
         ("Artisan shops line the street.", "shopping", False),
         ("A park by the river.", "parking", False),
         ("How to restore files after a crash.", "restoring a file", True),
-        ("租船的费用另计。", "租船费用", True),
+        ("员工病假期间的工资照发。", "病假工资", True),
     ],
 )
 def test_a_plural_is_the_same_word_and_a_derived_word_a_weaker_hint(
