@@ -31,6 +31,9 @@ _WIDER = {
     "shift_jis": "cp932",
     "big5": "big5hkscs",
 }
+_PAIR = re.compile(rb"[\x81-\xfe][\x40-\xfe]", re.S)
+# Letters and punctuation of Western European text in Windows-1252.
+_WESTERN = re.compile("[À-ÖØ-öø-ÿŒœŠšŽžŸ€§°ß«»‘’“”–—…·¿¡ºª©®\xa0²³µ½¼£¥×]")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _MAX_CONTROL_SHARE = 0.05
 _ALLOWED_CONTROLS = 4
@@ -41,8 +44,9 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\b"))
 def decode(data: bytes, *, where: str, html: bool = False) -> str:
     """The text of a source.
 
-    Tried in turn: a byte order mark, the encoding that an HTML page declares, UTF-8, and GB 18030
-    for what reads as Chinese in it. NUL becomes U+FFFD, as CommonMark and HTML have it.
+    Tried in turn: a byte order mark, the encoding that an HTML page declares, UTF-8, GB 18030 for
+    what reads as Chinese in it, Windows-1252 for single letters of a Western language. NUL becomes
+    U+FFFD, as CommonMark and HTML have it.
 
     Args:
         data: The bytes.
@@ -70,7 +74,7 @@ def decode(data: bytes, *, where: str, html: bool = False) -> str:
     try:
         return clean(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        guess = _as_chinese(data)
+        guess = _as_chinese(data) or _as_western(data)
         if guess is not None:
             return clean(guess)
         raise SourceError(
@@ -122,6 +126,43 @@ def _as_chinese(data: bytes) -> str | None:
         text = data.decode("gb18030")
     except UnicodeDecodeError:
         return None
+    # Common characters are those of GB 2312, with two high bytes; a Latin letter with an accent
+    # is one high byte, before any other.
+    pairs = _PAIR.findall(data)
+    if sum(pair[0] >= 0xA1 and pair[1] >= 0xA1 for pair in pairs) < 0.6 * len(pairs):
+        return None
+    # Its first level holds the characters that make up nearly all of any text.
+    characters = [pair[0] for pair in pairs if pair[0] >= 0xB0]
+    if sum(lead <= 0xD7 for lead in characters) < 0.6 * len(characters):
+        return None
     wide = [char for char in text if char > "\x7f"]
     chinese = sum("一" <= char <= "鿿" or "　" <= char <= "〿" or char > "＀" for char in wide)
     return text if chinese >= 0.9 * len(wide) else None
+
+
+def _as_western(data: bytes) -> str | None:
+    """The text with each byte that is no UTF-8 as Windows-1252, if those are letters in words.
+
+    So a file of either encoding is read, and one that was put together from both.
+    """
+    text = data.decode("utf-8", _WESTERN_BYTES)
+    strays = [char for char in text if "\ue080" <= char <= "\ue0ff"]
+    if len(strays) * 4 > len(text):
+        return None
+    for char in set(strays):
+        letter = bytes([ord(char) & 0xFF]).decode("cp1252", "replace")
+        if not _WESTERN.match(letter):
+            return None
+        text = text.replace(char, letter)
+    return text
+
+
+def _marked_bytes(error: UnicodeError) -> tuple[str, int]:
+    """Stands in for bytes that are no UTF-8: a private character that tells which they were."""
+    assert isinstance(error, UnicodeDecodeError)
+    bad = error.object[error.start : error.end]
+    return "".join(chr(0xE000 + byte) for byte in bad), error.end
+
+
+_WESTERN_BYTES = "semxpath-western"
+codecs.register_error(_WESTERN_BYTES, _marked_bytes)

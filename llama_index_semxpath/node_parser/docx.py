@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,14 @@ from llama_index_semxpath.node_parser.inline import figure
 from llama_index_semxpath.node_parser.numbering import number_attributes
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.properties import core_properties
-from llama_index_semxpath.node_parser.recovery import recover_headings
+from llama_index_semxpath.node_parser.recovery import implicit_articles, recover_headings
 from llama_index_semxpath.node_parser.tables import Cell, join_tables, table_block
 from llama_index_semxpath.node_parser.word_styles import (
     Numbering,
     Style,
     Styles,
     W,
+    font_size,
     is_on,
     number,
     read_numbering,
@@ -37,6 +39,7 @@ _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _UNSEEN_NAMES = "del moveFrom instrText pPr rPr tblPr tcPr trPr sectPr delText sdtPr"
 _UNSEEN = frozenset(W + name for name in _UNSEEN_NAMES.split()) | {_MC + "Fallback"}
 _BODY_TEXT = 9
+_LARGER = 1.15
 
 
 def parse_docx(source: bytes | str, options: ParseOptions) -> Parsed:
@@ -60,11 +63,27 @@ def parse_docx(source: bytes | str, options: ParseOptions) -> Parsed:
     blocks = reader.read(archive.xml("word/document.xml"))
     attributes = core_properties(archive)
     if not any(block.kind == "Heading" for block in blocks):
+        _mark_larger(blocks)
         blocks = recover_headings(blocks, options.heading_hook)
+    else:
+        blocks = implicit_articles(blocks)
     titles = [block.text for block in blocks if block.attributes.get("role") == "title"]
     if titles:
         attributes["title"] = " ".join(" ".join(titles).split())
     return Parsed(join_tables(blocks), attributes, "docx")
+
+
+def _mark_larger(blocks: Sequence[Block]) -> None:
+    """Counts short paragraphs set larger than the body as set apart, as bold ones are."""
+    sizes: Counter[float] = Counter()
+    for block in blocks:
+        if block.font is not None and block.font.size:
+            sizes[block.font.size] += len(block.text)
+    body = sizes.most_common(1)[0][0] if len(sizes) > 1 else 0.0
+    for block in blocks:
+        font = block.font
+        if body and font is not None and font.size >= body * _LARGER and len(block.text) <= 100:
+            font.bold = True
 
 
 # An automatic number: as printed, its value, the level of its list.
@@ -87,6 +106,7 @@ class _Text:
     boxes: list[etree._Element] = field(default_factory=list)
     bold: int = 0
     plain: int = 0
+    size: float = 0.0
 
     @property
     def text(self) -> str:
@@ -176,10 +196,10 @@ class _Reader:
         elif role == "toc":
             self._list_item(text, 0, None, "contents")
         elif label is not None:
-            self._list_item(text, label[2], label, "")
+            self._list_item(text, label[2] or style.list_level, label, "")
         else:
-            font = Font(0.0, bold=shown.bold > 0 and shown.plain == 0)
-            self._append(Block("Paragraph", text, font=font if font.bold else None))
+            font = Font(shown.size, bold=shown.bold > 0 and shown.plain == 0)
+            self._append(Block("Paragraph", text, font=font if font.bold or font.size else None))
 
     def _append(self, block: Block) -> None:
         self.items = []
@@ -197,6 +217,10 @@ class _Reader:
         """Hang an item into the list of its level, below the item before it when it is deeper."""
         while self.items and self.items[-1].level > level:
             self.items.pop()
+        if self.items and self.items[-1].level == level:
+            last = self.items[-1].list_block.children[-1]
+            if not role and ("number" in last.attributes) != bool(label and label[0]):
+                self.items.pop()  # bullets after numbers are another list
         if not self.items or self.items[-1].level < level:
             listing = Block("List", page=self.page)
             if role:
@@ -294,6 +318,7 @@ class _Reader:
         out.parts.append(node.text)
         bold = None if properties is None else is_on(properties.find(f"{W}b"))
         if node.text.strip():
+            out.size = max(out.size, font_size(properties) or style.size or 0.0)
             if bold if bold is not None else style.bold:
                 out.bold += 1
             else:

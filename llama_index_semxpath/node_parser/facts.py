@@ -24,6 +24,7 @@ true before somebody, or a rule of the caller, accepts them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -88,6 +89,7 @@ def add_facts(parsed: Parsed) -> None:
         {'Product': 'Kestrel', 'Price': 1200}
     """
     front = True
+    said: list[tuple[str, Value]] = []
     todo: list[Block] = list(reversed(parsed.blocks))
     while todo:
         block = todo.pop()
@@ -96,11 +98,14 @@ def add_facts(parsed: Parsed) -> None:
             pairs = _pairs(block.text)
             _add(block.attributes, pairs)
             if front:
-                _add(parsed.attributes, pairs)
+                said.extend(pairs)
         elif block.kind == "List":
             for item, pair in _item_pairs(block.children):
                 _add(item.attributes, [pair])
         todo.extend(reversed(block.children))
+    # What is said again and again (Q and A, speakers) says nothing about the document.
+    times = Counter(name for name, _ in said)
+    _add(parsed.attributes, (pair for pair in said if times[pair[0]] == 1))
 
 
 def _add(attributes: dict[str, Value], pairs: Iterable[tuple[str, Value]]) -> None:
@@ -118,7 +123,8 @@ def _pairs(text: str) -> list[tuple[str, Value]]:
             if pair is None:
                 return []
             out.append(pair)
-    return out if len(out) >= _LEAST_PAIRS else []
+    names = {name for name, _ in out}
+    return out if len(out) >= _LEAST_PAIRS and len(names) == len(out) else []
 
 
 def _item_pairs(items: Sequence[Block]) -> list[tuple[Block, tuple[str, Value]]]:

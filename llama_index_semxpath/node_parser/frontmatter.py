@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from llama_index_semxpath.node_parser.yaml_loader import yaml_loader
 from llama_index_semxpath.tree.node import Value
 
 _FRONT = re.compile(
@@ -80,7 +81,7 @@ def _load_yaml(text: str) -> object:
     import yaml
 
     try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(text, Loader=yaml_loader())
     # A date such as 2024-13-45 is a ValueError, deep nesting a RecursionError.
     except (yaml.YAMLError, ValueError, RecursionError):
         return None

@@ -110,7 +110,7 @@ def _title_count(
     count = _title_chunk(lines, first)
     loud = {title.line for title in titles if title.kind in ("bold", "caps")}
     run = count
-    while run < first and run in loud:
+    while run < first and run in loud and lines[run].size >= lines[0].size - 0.5:
         run += 1
     # The last of several loud lines heads the text that follows it, unless all such lines stand
     # here or a numbered heading follows.
@@ -245,10 +245,18 @@ def _merge(
     kinds = [kind for kind in ("caps", "bold", "short") if any(t.kind == kind for t in titles)]
     out = list(numbered)
     levels = sorted((heading.line, heading.level) for heading in numbered)
+    bold = [title.line for title in titles if title.kind == "bold"]
+    sizes = sorted({lines[line].size for line in bold if lines[line].size}, reverse=True)
     for title in titles:
         level = title.rank
         if title.kind in kinds:
             level += kinds.index(title.kind)
+            # Of lines set apart the larger ones stand above the smaller.
+            if title.kind == "bold":
+                size = lines[title.line].size
+                level += sizes.index(size) if size else len(sizes)
+            elif title.kind == "short":
+                level += len(sizes)
         if title.kind in ("caps", "bold", "short"):
             before = [item for at, item in levels if at < title.line]
             if before:

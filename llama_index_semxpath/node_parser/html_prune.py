@@ -24,7 +24,8 @@ _ROLES = frozenset(("navigation", "search", "contentinfo", "menu", "menubar", "t
 # Class names that Sphinx, docutils, MkDocs and Pygments give to navigation and line numbers.
 _NAVIGATION_NAMES = (
     "headerlink anchor-link related sphinxsidebar sphinxsidebarwrapper linenos linenodiv lineno "
-    "gutter breadcrumb breadcrumbs prev-next-area skip-link mobile-nav md-source-file"
+    "gutter breadcrumb breadcrumbs prev-next-area skip-link mobile-nav md-source-file nav navbar "
+    "navigation main-nav site-nav top-nav footer-nav side-nav sidenav topnav nav-links pagination"
 )
 _NAVIGATION = frozenset(_NAVIGATION_NAMES.split())
 _CONTENTS = frozenset(("contents", "topic"))

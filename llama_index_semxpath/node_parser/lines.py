@@ -14,6 +14,7 @@ _BREAKS = re.compile(r"\r\n|[\n\r\v\x85\u2028\u2029]")
 _CLOSED = re.compile(r"[。！？；：.!?:;…][\"'”’」』)）]*$")
 _BULLET = re.compile(r"[-*+•·‣▪●○◦–—]\s+(?=\S)")
 _MARKED = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]\s|[（(][^()（）]{1,4}[)）]|[①-⑳]")
+_LEADER = re.compile(r"(?:[.·…․‥]{3,}|(?:\s\.){3,})\s*\d{1,4}$")
 _MAX_WRAP_WIDTH = 160
 
 
@@ -159,6 +160,8 @@ def _wrap_width(lines: Sequence[Line]) -> int:
 def _wrapped(line: Line, after: Line, width: int, *, first: bool) -> bool:
     if not width or line.chunk != after.chunk or after.bullet or _MARKED.match(after.text):
         return False
+    if _LEADER.search(line.text):
+        return False  # a line of a table of contents
     if after.text[0].islower() and not _CLOSED.search(line.text) and not line.text.endswith(":"):
         return True
     deeper = after.indent - line.indent

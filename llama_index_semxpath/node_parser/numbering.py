@@ -55,7 +55,7 @@ _LETTERED_START = re.compile(
 _SEPARATOR = re.compile(r"[\s:.、,\-–—·]*")
 # A decimal number followed by one of these measures something.
 _MEASURE = re.compile(
-    r"\s?[%‰°℃]|[亿万億萬千百元个個年月日号倍米吨人次岁天小时分秒]|\s?(?:[cmk]?m|kg|g|l|s)\b"
+    r"\s?[%‰°℃]|[亿万億萬千百元个個年月日号倍米吨人次岁天小时分秒]|\s?(?:[cmk]?m|kg|g|l|s|[kMGT]?(?:B|Hz|W|V)|mA|dB|°)\b"
 )
 
 

@@ -15,6 +15,7 @@ from llama_index_semxpath.node_parser.archive import parse_xml as parse_tree
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.values import typed_value
+from llama_index_semxpath.node_parser.yaml_loader import yaml_loader
 from llama_index_semxpath.tree.node import Value
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def parse_yaml(source: bytes | str, options: ParseOptions) -> Parsed:
     import yaml
 
     text = source if isinstance(source, str) else source.decode("utf-8-sig", "replace")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = yaml_loader()
     try:
         # The events come without recursion: what nests too deep is refused before it is composed.
         depth = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from llama_index_semxpath.node_parser.blocks import Block
 from llama_index_semxpath.node_parser.headings import (
@@ -13,6 +13,7 @@ from llama_index_semxpath.node_parser.headings import (
 )
 from llama_index_semxpath.node_parser.lines import Line
 from llama_index_semxpath.node_parser.options import HeadingHook
+from llama_index_semxpath.node_parser.series import read_candidate
 
 # Lead-ins that authors set in bold without opening a section.
 _ADMONITION = re.compile(
@@ -22,6 +23,7 @@ _ADMONITION = re.compile(
 )
 # Stands for neighbouring blocks that are neither bold nor headings.
 _RUN = "Run"
+_LEAST_ARTICLES = 2
 #: Fewest bold lines that make headings of a source which marks some of its headings.
 LEAST_IMPLICIT = 3
 
@@ -48,8 +50,38 @@ def supply_headings(
     if not any(block.kind in ("Heading", "Section") for block in blocks):
         found = _recover(blocks, hook, bold_only=False, strict=not prose)
         return found if sum(block.kind == "Heading" for block in found) > 1 else blocks
-    bold = sum(_is_bold_line(block) for block in blocks)
-    return implicit_headings(blocks) if bold >= LEAST_IMPLICIT else blocks
+    if sum(_is_bold_line(block) for block in blocks) >= LEAST_IMPLICIT:
+        return implicit_headings(blocks)
+    return implicit_articles(blocks)
+
+
+def implicit_articles(blocks: list[Block]) -> list[Block]:
+    """Blocks with the articles of a statute as sections, where only its chapters are marked.
+
+    Example:
+        >>> blocks = [Block("Heading", "第一章 总则", level=1), Block("Paragraph", "第一条 甲。"),
+        ...           Block("Paragraph", "第二条 乙。")]
+        >>> [(block.level, block.text) for block in implicit_articles(blocks) if block.level]
+        [(1, '第一章 总则'), (2, '第一条'), (2, '第二条')]
+    """
+    articles = sum(block.kind == "Paragraph" and _is_article(block.text) for block in blocks)
+    if articles < _LEAST_ARTICLES or any(
+        block.kind == "Heading" and _is_article(block.text) for block in blocks
+    ):
+        return blocks
+    return _implicit(blocks, None, _is_article, _holds_article)
+
+
+def _is_article(line: str) -> bool:
+    """Whether a line begins an article (条), and does not only speak of one."""
+    if line[:1] != "第":
+        return False
+    candidate = read_candidate(0, line)
+    return candidate is not None and candidate.number.style == "条"
+
+
+def _holds_article(block: Block) -> bool:
+    return block.kind == "Paragraph" and any(map(_is_article, block.text.split("\n")))
 
 
 def _is_bold_line(block: Block) -> bool:
@@ -96,27 +128,42 @@ def implicit_headings(blocks: Sequence[Block], hook: HeadingHook | None = None) 
         >>> [(block.kind, block.level) for block in implicit_headings(blocks)]
         [('Heading', 1), ('Heading', 2), ('Paragraph', None)]
     """
+    return _implicit(blocks, hook, None, _is_bold_line)
+
+
+def _implicit(
+    blocks: Sequence[Block],
+    hook: HeadingHook | None,
+    loud: Callable[[str], bool] | None,
+    holds: Callable[[Block], bool],
+) -> list[Block]:
+    """Headings from loud lines only; ``loud`` tells them by their text, else they are bold."""
     runs: list[Block] = []
     for block in blocks:
-        if block.kind == "Heading" or _is_bold_line(block):
+        if block.kind == "Heading" or holds(block):
             runs.append(block)
         elif runs and runs[-1].kind == _RUN:
             runs[-1].children.append(block)
         else:
             runs.append(Block(_RUN, children=[block], span=block.span, page=block.page))
-    made = _recover(runs, hook, bold_only=True)
+    made = _recover(runs, hook, bold_only=True, loud=loud)
     return [
         inner for block in made for inner in (block.children if block.kind == _RUN else (block,))
     ]
 
 
 def _recover(
-    blocks: Sequence[Block], hook: HeadingHook | None, *, bold_only: bool, strict: bool = False
+    blocks: Sequence[Block],
+    hook: HeadingHook | None,
+    *,
+    bold_only: bool,
+    strict: bool = False,
+    loud: Callable[[str], bool] | None = None,
 ) -> list[Block]:
     lines: list[Line] = []
     owners: list[int] = []
     for index, block in enumerate(blocks):
-        for line in _lines(index, block, bold_only=bold_only):
+        for line in _lines(index, block, bold_only=bold_only, loud=loud):
             lines.append(line)
             owners.append(index)
     outline = find_outline(lines, hook, bold_only=bold_only, strict=strict)
@@ -153,12 +200,14 @@ def _recover(
     return out
 
 
-def _lines(index: int, block: Block, *, bold_only: bool) -> Iterator[Line]:
+def _lines(
+    index: int, block: Block, *, bold_only: bool, loud: Callable[[str], bool] | None
+) -> Iterator[Line]:
     """The lines of a paragraph, or one line that stands for a block of another kind."""
     span = block.span or (0, 0)
     bold = _is_bold_line(block)
     size = block.font.size if block.font is not None else 0.0
-    if bold_only and not bold:
+    if bold_only and not bold and (loud is None or block.kind != "Paragraph"):
         yield Line("", *span, chunk=index, page=block.page, block=block)  # only stands between
         return
     text = block.kind == "Paragraph" or (block.kind == "Heading" and block.level is None)
@@ -171,7 +220,8 @@ def _lines(index: int, block: Block, *, bold_only: bool) -> Iterator[Line]:
         if part.strip():
             start = span[0] + offset + len(part) - len(part.lstrip()) if exact else span[0]
             end = start + len(part.strip()) if exact else span[1]
-            yield Line(part.strip(), start, end, index, 0, block.page, bold, size)
+            stands_out = bold if loud is None else loud(part.strip())
+            yield Line(part.strip(), start, end, index, 0, block.page, stands_out, size)
         offset += len(part) + 1
 
 

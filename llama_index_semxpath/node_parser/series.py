@@ -75,6 +75,12 @@ _MONTH = re.compile(
 _END = re.compile(r"[。；，、,;.!！…]$")
 # Text after the number of an article, as against its name.
 _RUNS_ON = re.compile(r"[，,：:；]|^.{31,}$|^(?:\S+\s+){9,}|\s(?:shall|must|may|is|are)\s")
+# How Chinese documents number the levels inside each other.
+_INSIDE = {
+    "一、": ("(一)", "1.", "1、"),
+    "(一)": ("1.", "1、", "(1)"),
+    "一.": ("(一)", "1.", "1、"),
+}
 _LIST_STYLES = re.compile(r"\(?[1AaIi一①](?:[.)、:]|$)")
 
 
@@ -199,7 +205,12 @@ def accept(candidates: Sequence[Candidate]) -> list[tuple[Candidate, int]]:
         The accepted candidates with their levels, 1 and up, in document order.
     """
     for candidate, after in pairwise(candidates):
-        candidate.heads = after.number.parts[:-1] == candidate.number.parts != ()
+        inner = after.number
+        candidate.heads = inner.parts[:-1] == candidate.number.parts != () or (
+            candidate.title
+            and inner.n == 1
+            and inner.style in _INSIDE.get(candidate.number.style, ())
+        )
     rest = _without_lists(candidates)
     accepted = _walk(rest)
     levels = _order_styles(accepted)

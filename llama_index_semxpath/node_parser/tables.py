@@ -24,6 +24,10 @@ _UNIT_SAMPLE = 50
 _MAX_COVERED = 500_000
 
 
+# Where versions stand "1.10" is no number.
+_VERSION = re.compile(r"(?:^|[\s/])(?:version|ver\.?|release|版本号?)$", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A cell of a source table.
@@ -94,6 +98,9 @@ def table_block(
         caption = caption or title
     top = int(bool(title))
     count = _count_header_rows(grid[top:]) if header_rows is None else max(0, header_rows - top)
+    if plain and count == 1 and _goes_on(rows[top:]):
+        grid, count = _lay_out([_spread(rows[top]), *rows[top + 1 : _MAX_HEADER_ROWS]]), 2
+        grid = [*([[]] * top), *grid]
     header = grid[top : top + count]
     width = max(map(len, rows), default=0) if plain else len(grid[0]) if grid else 0
     columns = _column_names(header, min(width, MAX_COLUMNS))
@@ -105,6 +112,7 @@ def table_block(
     texts = [_row_text(row) for row in header]
     body = _plain_rows(rows[top + count :]) if plain else map(_slot_row, grid[top + count :])
     figures: list[list[str]] = [[] for _ in columns]
+    versions = {x for x, name in enumerate(columns) if _VERSION.search(name)}
     for index, (text, cells) in enumerate(body, start=top + count):
         if texts and text == texts[0] != "":
             continue  # the header printed again on the next page
@@ -112,7 +120,7 @@ def table_block(
         row = Block("Row", text, span=where, page=page)
         for x, cell in enumerate(cells):
             if cell:
-                row.attributes[columns[x]] = typed_value(cell)
+                row.attributes[columns[x]] = cell if x in versions else typed_value(cell)
                 if len(figures[x]) < _UNIT_SAMPLE:
                     figures[x].append(cell)
         table.children.append(row)
@@ -120,6 +128,45 @@ def table_block(
     if any(units):
         table.attributes["units"] = units
     return table
+
+
+def _goes_on(rows: Sequence[Sequence[Cell | str]]) -> bool:
+    """Whether the second row of a table without spans is header too.
+
+    So it is when the first names groups (cells left empty after a name) and the second, under an
+    empty corner, names each column of them, while the rows below hold figures there.
+    """
+    if len(rows) < 3:
+        return False
+    first, second = ([str(cell).strip() for cell in row] for row in rows[:2])
+    gaps = [x for x in range(1, len(first)) if not first[x] and any(first[1:x])]
+    if not gaps or second[0] or len(second) < len(first):
+        return False
+    names = [x for x in range(1, len(first)) if second[x]]
+    if not set(gaps) <= set(names) or any(_is_figure(second[x]) for x in names):
+        return False
+    below = [str(row[x]) for row in rows[2:] for x in names if x < len(row) and str(row[x]).strip()]
+    return sum(map(_is_figure, below)) * 2 > len(below)
+
+
+def _spread(row: Sequence[Cell | str]) -> list[Cell | str]:
+    """A row whose names cover the empty cells after them."""
+    out: list[Cell | str] = [row[0]]
+    for text in map(str, row[1:]):
+        last = out[-1]
+        if text.strip() or len(out) == 1:
+            out.append(Cell(text))
+        elif isinstance(last, Cell):
+            out[-1] = Cell(last.text, last.colspan + 1)
+    return out
+
+
+def _untype(rows: Sequence[Block], name: str) -> None:
+    """Gives the values of a column of codes back as they were written."""
+    for row in rows:
+        value = row.attributes.get(name)
+        if type(value) is int:
+            row.attributes[name] = str(value)
 
 
 def _plain_rows(rows: Sequence[Sequence[Cell | str]]) -> Iterator[tuple[str, list[str]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llama_index_semxpath.node_parser.numerals import int_to_chinese, int_to_roman
@@ -24,6 +24,9 @@ _CODE = re.compile(
 )
 _QUOTE = re.compile(r"(?:intense\s)?quote|block text|引用|明显引用", re.IGNORECASE)
 _TOC = re.compile(r"(?:toc|目录|目錄|verzeichnis)\s*[1-9]", re.IGNORECASE)
+_LIST = re.compile(
+    r"(?:list (?:bullet|number|continue)|列表(?:项目符号|编号))\s*([2-5])", re.IGNORECASE
+)
 _MAX_CHAIN = 20
 
 
@@ -38,6 +41,7 @@ class Style:
         numbering: (numId, ilvl) of its automatic number, or ``None``.
         bold: Whether it sets bold, or ``None`` when it does not say.
         hidden: Whether its text is hidden.
+        size: Font size in points, or ``None`` when it does not say.
     """
 
     name: str = ""
@@ -46,6 +50,13 @@ class Style:
     numbering: tuple[str, int] | None = None
     bold: bool | None = None
     hidden: bool = False
+    size: float | None = None
+
+    @property
+    def list_level(self) -> int:
+        """Level of a list style by its name: "List Bullet 2" is of the second level, 1."""
+        match = _LIST.fullmatch(self.name)
+        return int(match[1]) - 1 if match else 0
 
     @property
     def role(self) -> str:
@@ -66,6 +77,12 @@ def is_on(element: etree._Element | None) -> bool | None:
     if element is None:
         return None
     return value(element) not in ("0", "false", "off")
+
+
+def font_size(properties: etree._Element | None) -> float | None:
+    """Font size in points of run properties, or ``None`` where they name none."""
+    half_points = None if properties is None else number(value(properties.find(f"{W}sz")))
+    return half_points / 2 if half_points else None
 
 
 def number(text: str | None) -> int | None:
@@ -113,7 +130,7 @@ class Styles:
 
     def _resolve(self, style_id: str) -> Style:
         own = self._styles.get(style_id) or Style(name=style_id)
-        out = Style(own.name, own.based_on, own.outline, own.numbering, own.bold, own.hidden)
+        out = replace(own)
         base = own.based_on
         for _ in range(_MAX_CHAIN):  # a chain may be a ring in a damaged file
             style = self._styles.get(base)
@@ -123,6 +140,7 @@ class Styles:
                 out.outline = _outline(style)
             out.numbering = out.numbering or style.numbering
             out.bold = style.bold if out.bold is None else out.bold
+            out.size = style.size if out.size is None else out.size
             base = style.based_on
         out.outline = _outline(own) if _outline(own) is not None else out.outline
         return out
@@ -144,6 +162,7 @@ def _read_style(element: etree._Element) -> Style:
         numbering=read_numbering(paragraph),
         bold=None if run is None else is_on(run.find(f"{W}b")),
         hidden=run is not None and bool(is_on(run.find(f"{W}vanish"))),
+        size=font_size(run),
     )
 
 

@@ -50,7 +50,11 @@ def test_ten_thousand_levels(name):
         ("a.html", b"<!-- x -->", "the page is empty (a.html)"),
         ("a.md", bytes(range(256)) * 9, "the file is binary (a.md)"),
         ("a.html", b"\x89PNG\r\n\x1a\n" + bytes(500), "the file is binary (a.html)"),
-        ("a.md", "caf\xe9 cr\xe8me".encode("latin-1"), "the text is not UTF-8 at byte 3 (a.md)"),
+        (
+            "a.md",
+            "Привет, caf\xe9".encode("cp1251", "ignore"),
+            "the text is not UTF-8 at byte 0 (a.md)",
+        ),
         ("a.md", b"\xff\xfea", "the text is not UTF-16 at byte"),
         ("a.xyz", b"x", "no reader for this kind of file (a.xyz)"),
     ],
