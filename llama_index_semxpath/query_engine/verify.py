@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 from llama_index_semxpath.query_engine.citations import renumber_citations
 from llama_index_semxpath.query_engine.support import SUPPORTED, SourceText, Support, says_little
+from llama_index_semxpath.retrievers.words import words
 
 #: Support from which an uncited statement is given the citation that it lacks.
 _ATTRIBUTED = 0.6
 #: What a source must add to a statement that several are cited for together.
 _SHARE = 0.2
 _MOST_SHOWN = 80
+#: Words from which a statement that comes again is a loop and no refrain.
+_LOOP = 6
 _CITATION = re.compile(r"\s?\[(\d+(?:, \d+)*)\]")
 _FENCE = re.compile(r"(```.*?(?:```|$)|~~~.*?(?:~~~|$))", re.DOTALL)
 _AFTER = r"[\"”’』」)]*(?:\s?\[\d+(?:, \d+)*\])*"
@@ -38,6 +41,7 @@ class Checked:
         unsupported: Statements whose citation was removed because the source does not say it.
         added: Statements that were given the citation they lacked.
         bare: Statements that no source supports.
+        repeated: How many statements were cut because they had been made before.
         grades: Support of each statement that says something, in [0, 1].
     """
 
@@ -47,6 +51,7 @@ class Checked:
     unsupported: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
     bare: list[str] = field(default_factory=list)
+    repeated: int = 0
     grades: list[float] = field(default_factory=list)
 
     @property
@@ -65,6 +70,8 @@ class Checked:
         found += [f"removed a citation that does not say: {_short(s)}" for s in self.unsupported]
         found += [f"added the citation of: {_short(one)}" for one in self.added]
         found += [f"no source supports: {_short(one)}" for one in self.bare]
+        if self.repeated:
+            found.append(f"cut {self.repeated} statements that had been made before")
         return found
 
 
@@ -89,6 +96,7 @@ class StatementChecker:
         self._sources = sources
         self._support = support or Support()
         self._numbers: dict[int, int] = {}
+        self._said: set[str] = set()
         self.checked = Checked()
 
     def add(self, text: str) -> str:
@@ -111,6 +119,11 @@ class StatementChecker:
             return statement if not cited else self._cite(statement, cited)
         if says_little(said):
             return self._cite(statement, cited) if cited else statement
+        if said in self._said and len(words(said)) >= _LOOP:
+            # Small models fall into loops.
+            self.checked.repeated += 1
+            return ""
+        self._said.add(said)
         kept = self._kept(said, cited)
         if cited and len(kept) < len(cited):
             self.checked.unsupported.append(said)
@@ -125,7 +138,7 @@ class StatementChecker:
                 return statement  # a lead-in says nothing itself
             else:
                 self.checked.bare.append(said)
-        self.checked.grades.append(grade)
+        self.checked.grades.append(grade if kept else 0.0)
         return self._cite(statement, kept)
 
     def _kept(self, said: str, cited: list[int]) -> list[int]:

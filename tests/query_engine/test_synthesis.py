@@ -191,7 +191,9 @@ def test_a_model_that_gives_nothing_degrades_and_says_so(bad: str | Exception) -
 @pytest.mark.parametrize(
     "junk",
     ["asdf qwer zxcv uiop hjkl.", "�� ◊◊◊ banana banana banana", '{"foo": ["bar"], "baz": 3}',
-     "As an AI language model I love helping people with travel plans! [1]"],
+     "As an AI language model I love helping people with travel plans! [1]",
+     # What a model of 135 million parameters really said, word for word.
+     "The oil is hot because it uses the pump to power the base. " * 6 + "The"],
 )  # fmt: skip
 def test_junk_never_becomes_an_answer(junk: str) -> None:
     written, _ = HierarchicalSynthesizer(ScriptedModel(junk)).write(
@@ -381,4 +383,12 @@ def test_any_text_keeps_its_words_and_cites_what_exists(text: str, count: int) -
     assert sorted(checked.references) == list(range(1, len(checked.references) + 1))
     assert all(0 <= place < count for place in checked.references.values())
     assert all(0.0 <= grade <= 1.0 for grade in checked.grades)
-    assert re.sub(r"[^ab年]", "", checked.text) == re.sub(r"[^ab年]", "", text)
+    if not checked.repeated:
+        assert re.sub(r"[^ab年]", "", checked.text) == re.sub(r"[^ab年]", "", text)
+
+
+def test_a_loop_is_cut() -> None:
+    checked = check_text("The pump is blue and quite heavy. " * 5, [PUMP])
+    assert checked.repeated == 4
+    assert checked.text.count("blue") == 1
+    assert any("made before" in note for note in checked.notes())
