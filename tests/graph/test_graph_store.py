@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,10 @@ from llama_index_semxpath.index.graph_store import (
     LadybugPropertyGraphStore,
     MemoryPropertyGraphStore,
 )
+from llama_index_semxpath.index.nebula_store import SemXPathNebulaStore
 from llama_index_semxpath.index.projection import Entity
 from llama_index_semxpath.testing.graph_suite import node
+from tests.nebula_emulator.server import NebulaEmulator
 
 CASES = Path(__file__).parents[1] / "cases" / "stores"
 
@@ -50,15 +53,19 @@ def case(number: int) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-@pytest.fixture(params=["memory", "ladybug"])
+@pytest.fixture(params=["memory", "ladybug", "nebula"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphPropertyGraphStore]:
-    made = (
-        MemoryPropertyGraphStore()
-        if request.param == "memory"
-        else LadybugPropertyGraphStore(tmp_path / "g.lbug")
-    )
-    yield made
-    made.close()
+    with ExitStack() as stack:
+        made: GraphPropertyGraphStore
+        if request.param == "memory":
+            made = MemoryPropertyGraphStore()
+        elif request.param == "ladybug":
+            made = LadybugPropertyGraphStore(tmp_path / "g.lbug")
+        else:
+            emulator = stack.enter_context(NebulaEmulator())
+            made = SemXPathNebulaStore([emulator.address], space="kg")
+        yield made
+        made.close()
 
 
 class Triples(TransformComponent):
