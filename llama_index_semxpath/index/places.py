@@ -12,6 +12,9 @@ from llama_index_semxpath.text import name_text
 from llama_index_semxpath.tree.columns import Mask
 from llama_index_semxpath.tree.table import TreeTable
 
+#: Rows that are counted out one by one before all rows are numbered.
+_COUNTED = 100
+
 
 class Places:
     """Paths of the rows of a table.
@@ -25,6 +28,7 @@ class Places:
     def __init__(self, table: TreeTable, visible: Mask | None = None) -> None:
         self._table = table
         self._visible = visible
+        self._counted: dict[int, int] = {}
 
     def path(self, row: int) -> tuple[str, ...]:
         """Titles of the sections around a row, outermost first, a section's own included."""
@@ -44,11 +48,31 @@ class Places:
         while row > 0:
             if self._visible is None or self._visible[row]:
                 name = name_text(self._table.kind_name(row))
-                steps.append(f"/{name}[{self._ordinal[row]}]")
+                steps.append(f"/{name}[{self._place(row)}]")
             else:
                 steps.append("/*")
             row = int(parent[row])
         return "".join(reversed(steps))
+
+    def _place(self, row: int) -> int:
+        """1-based place of a row among its siblings of the same kind.
+
+        A few are counted out; for many it is cheaper to number all rows at once.
+        """
+        known = self._counted.get(row)
+        if known is not None:
+            return known
+        if len(self._counted) >= _COUNTED:
+            return int(self._ordinal[row])
+        table = self._table
+        above = int(table.parent[row])
+        # Siblings stand between the parent and the row, one level below the parent.
+        rows = slice(above + 1, row + 1)
+        same = (table.parent[rows] == above) & (table.kind[rows] == table.kind[row])
+        if self._visible is not None:
+            same &= self._visible[rows]
+        self._counted[row] = place = int(np.count_nonzero(same))
+        return place
 
     @cached_property
     def _ordinal(self) -> NDArray[np.int64]:

@@ -21,6 +21,8 @@ Mask = npt.NDArray[np.bool_]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EXACT = 2**53
+#: Up to so many runs, copying them one by one beats a mask over all values.
+_FEW_RUNS = 64
 _NO_ROWS: Rows = np.empty(0, dtype=np.int32)
 
 
@@ -103,6 +105,7 @@ class Column:
         "_code_of",
         "_nfc",
         "_slots",
+        "about",
         "codes",
         "exact",
         "list_codes",
@@ -138,6 +141,8 @@ class Column:
         self._slots: Rows | None = None
         self._nfc: list[str] | None = None
         self._code_of: dict[str, int] | None = None
+        #: What a schema says of the values, kept by whoever reads it off.
+        self.about: Any = None
 
     @classmethod
     def from_values(cls, name: str, rows: Sequence[int], values: Sequence[Value]) -> Column:
@@ -238,6 +243,7 @@ class Column:
         )  # fmt: skip
         # The look-up goes with the newest column of a line: only there does it grow.
         column._code_of, self._code_of = self._code_of, None
+        column.about = self.about
         return column
 
     def merged(self, other: Column) -> Column:
@@ -253,15 +259,15 @@ class Column:
                 return own
             own = own if len(own) else np.full(len(self), fill, theirs.dtype)
             theirs = theirs if len(theirs) else np.full(len(other), fill, own.dtype)
-            return np.insert(own, places, theirs)
+            return inserted(own, places, theirs)
 
         shift = np.searchsorted(places, np.arange(len(self)), side="right") if self.exact else ()
         exact = {place + int(shift[place]): value for place, value in self.exact.items()}
         exact.update({int(places[at]) + at: value for at, value in other.exact.items()})
         column = Column(
             self.name,
-            np.insert(self.rows, places, other.rows),
-            np.insert(self.types, places, other.types),
+            inserted(self.rows, places, other.rows),
+            inserted(self.types, places, other.types),
             spliced(self.numbers, other.numbers, 0.0),
             spliced(self.codes, _recoded(other, recode, len(self.list_ends)), -1),
             vocab,
@@ -280,6 +286,18 @@ class Column:
         codes = np.array([code_of.setdefault(t, len(code_of)) for t in texts], np.int32)
         new = [t for t, code in zip(texts, codes.tolist(), strict=True) if code >= len(self.vocab)]
         return codes, [*self.vocab, *new] if new else self.vocab, code_of
+
+
+def inserted(array: Any, places: Any, values: Any) -> Any:
+    """:func:`numpy.insert`, by copies of whole runs where there are few of them."""
+    if len(places) > _FEW_RUNS:
+        return np.insert(array, places, values)
+    pieces: list[Any] = []
+    start = 0
+    for at, place in enumerate(places.tolist()):
+        pieces.extend((array[start:place], values[at : at + 1]))
+        start = place
+    return np.concatenate([*pieces, array[start:]])
 
 
 def value_text(value: Value) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from llama_index_semxpath.errors import StoreError
 from llama_index_semxpath.tree.build import column_values
-from llama_index_semxpath.tree.columns import Column, Mask, Rows
+from llama_index_semxpath.tree.columns import Column, Mask, Rows, inserted
 from llama_index_semxpath.tree.edges import EdgeTable
 from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.table import TextSource, TreeTable
@@ -184,6 +184,10 @@ class _Shape:
         self.label, self.label_sets = self._labels(table)
 
     def _merged(self, old: Rows, new: Sequence[int]) -> Rows:
+        if self._keep.all():
+            places = self._fresh - np.arange(len(self._fresh), dtype=np.int32)
+            whole: Rows = inserted(old, places, np.array(new, np.int32))
+            return whole
         result = np.empty(len(self._old_rows), np.int32)
         result[self._old_rows] = old[self._keep]
         result[self._fresh] = new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -61,6 +62,11 @@ def schema_of(table: TreeTable) -> Schema:
 
 def _attribute(table: TreeTable, column: Column, counts: Rows) -> dict[int, AttributeInfo]:
     """What each kind code has of one attribute."""
+    if column.about is not None and column.about[0] == table.kinds:
+        return {
+            code: replace(info, share=info.count / int(counts[code]))
+            for code, info in column.about[1].items()
+        }
     kinds = table.kind[column.rows]
     infos = {}
     for code in np.flatnonzero(np.bincount(kinds)).tolist():
@@ -70,6 +76,7 @@ def _attribute(table: TreeTable, column: Column, counts: Rows) -> dict[int, Attr
         share = len(places) / int(counts[code])
         examples = _examples(column, places)
         infos[code] = AttributeInfo(column.name, name, len(places), share, examples)
+    column.about = (table.kinds, infos)
     return infos
 
 
