@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from llama_index.core.tools import FunctionTool
 
     from llama_index_semxpath.display import TreeView
+    from llama_index_semxpath.engines.base import Scorer
     from llama_index_semxpath.index.extraction import Extracted
     from llama_index_semxpath.index.reconcile import CheckReport
 
@@ -45,6 +46,8 @@ class SemXPathIndex:
         embed_model: A LlamaIndex ``BaseEmbedding``; ``None`` takes the multilingual model that
             ships in a package. The store remembers which model made its vectors.
         options: How documents are parsed.
+        scorer: Grades ``=~`` in queries (see ``engines.adapters`` for cross-encoders, entailment
+            and LLMs); ``None`` for calibrated embeddings and words.
 
     Raises:
         StoreError: The directory holds something else.
@@ -69,13 +72,16 @@ class SemXPathIndex:
         *,
         embed_model: Any = None,
         options: ParseOptions | None = None,
+        scorer: Scorer | None = None,
     ) -> None:
         self.config = StoreConfig.of(store)
         self.options = options or ParseOptions()
         self.config.make_directory()
         self.catalog = self.config.open_catalog(create=True)
         self._embed_model = embed_model
-        self.reader = Reader(self.config, embed_model=embed_model, catalog=self.catalog)
+        self.reader = Reader(
+            self.config, embed_model=embed_model, catalog=self.catalog, scorer=scorer
+        )
         self._projections = Projections(self.config, self.reader.embeddings)
         self.writer = Writer(
             self.config,
@@ -94,6 +100,7 @@ class SemXPathIndex:
         embed_model: Any = None,
         show_progress: bool = False,
         options: ParseOptions | None = None,
+        scorer: Scorer | None = None,
     ) -> SemXPathIndex:
         """Makes or opens a store and writes documents to it.
 
@@ -104,8 +111,9 @@ class SemXPathIndex:
             embed_model: See the class.
             show_progress: Show a progress bar.
             options: How documents are parsed.
+            scorer: See the class.
         """
-        index = cls(store, embed_model=embed_model, options=options)
+        index = cls(store, embed_model=embed_model, options=options, scorer=scorer)
         index.refresh(documents, show_progress=show_progress)
         return index
 
@@ -116,6 +124,7 @@ class SemXPathIndex:
         *,
         embed_model: Any = None,
         options: ParseOptions | None = None,
+        scorer: Scorer | None = None,
     ) -> SemXPathIndex:
         """Opens a store that is there, and finishes what a crash left undone.
 
@@ -124,7 +133,7 @@ class SemXPathIndex:
         """
         config = StoreConfig.of(store)
         config.open_catalog().close()
-        index = cls(config, embed_model=embed_model, options=options)
+        index = cls(config, embed_model=embed_model, options=options, scorer=scorer)
         index.recover()
         return index
 
@@ -405,7 +414,6 @@ class SemXPathIndex:
         """A node and its descendants that the principal may read."""
         return self.reader.subtree(id_, principal)
 
-    def documents(self, principal: Principal = None) -> list[StoredDocument]:
     def summary(self, id_: str, principal: Principal = None) -> Summary | None:
         """What a section or document is about; see :meth:`Reader.summary`."""
         return self.reader.summary(id_, principal)
@@ -414,6 +422,7 @@ class SemXPathIndex:
         """:meth:`summary` without blocking the event loop."""
         return await asyncio.to_thread(self.summary, id_, principal)
 
+    def documents(self, principal: Principal = None) -> list[StoredDocument]:
         """The documents whose root the principal may read, in the order added."""
         return self.reader.documents(principal)
 

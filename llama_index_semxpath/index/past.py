@@ -38,6 +38,7 @@ class PastReader(Reader):
         self.config = reader.config
         self.catalog = reader.catalog
         self.embeddings = reader.embeddings
+        self.scorer = reader.scorer
         self._past_lock = threading.Lock()
         self._past: tuple[int, Moment] | None = None
 

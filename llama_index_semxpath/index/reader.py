@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from llama_index_semxpath.engines.base import Dataset, Scope
+from llama_index_semxpath.engines.base import Dataset, Scope, Scorer
 from llama_index_semxpath.engines.memory import MemoryEngine
 from llama_index_semxpath.engines.result import Evaluation, Group
 from llama_index_semxpath.engines.scoring import default_scorer
@@ -69,6 +69,7 @@ class Reader:
         store: The store's directory or configuration.
         embed_model: The model that made its vectors; ``None`` for the packaged one.
         catalog: An open catalog to share.
+        scorer: Grades ``=~`` in queries; ``None`` for calibrated embeddings and words.
 
     Raises:
         StoreError: There is no store.
@@ -82,7 +83,9 @@ class Reader:
         *,
         embed_model: Any = None,
         catalog: Catalog | None = None,
+        scorer: Scorer | None = None,
     ) -> None:
+        self.scorer = scorer
         self.config = StoreConfig.of(store)
         self.catalog = catalog or self.config.open_catalog()
         self.embeddings = Embeddings(self.catalog, as_embedder(embed_model))
@@ -414,7 +417,7 @@ class Reader:
 
     def _make_moment(self, version: int, table: TreeTable, vectors: NodeVectors) -> Moment:
         keywords = CatalogKeywords(self.catalog)
-        scorer = default_scorer(vectors, keywords)
+        scorer = self.scorer or default_scorer(vectors, keywords)
         limit = self.config.exact_limit
         dataset = Dataset(
             table,
@@ -453,7 +456,8 @@ class Reader:
             if mask is not None:
                 # Nothing hidden may count for a score, so words and vectors are those of the view.
                 keywords = self._keywords(moment, mask)
-                scorer = default_scorer(moment.vectors.seen(mask), keywords)
+                seen_vectors = moment.vectors.seen(table, mask)
+                scorer = self.scorer or default_scorer(seen_vectors, keywords)
                 whole = engine.dataset
                 seen = replace(
                     whole,
