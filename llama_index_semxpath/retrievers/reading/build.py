@@ -64,3 +64,14 @@ def means(phrase: str, name: str | None = None) -> ast.Expr:
 def where(expr: ast.Expr) -> ast.Predicate:
     """``[expr]``."""
     return ast.Predicate(expr)
+
+
+def at_positions(numbers: Sequence[int]) -> ast.Expr:
+    """``position() = 2 or position() = 5``."""
+    position = ast.Call("position", ())
+    return combine("or", [ast.Binary("=", position, ast.Num(number)) for number in numbers])
+
+
+def beside(axis: ast.Axis, test_: ast.Expr) -> ast.Path:
+    """``following-sibling::*[test]``: a sibling on one side that passes a test."""
+    return ast.Path(None, steps=(ast.Step(axis, test("*"), (where(test_),), explicit=True),))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from llama_index_semxpath.retrievers.reading import build
+from llama_index_semxpath.retrievers.reading.lexicon import NONE_OF
 from llama_index_semxpath.retrievers.reading.scan import Mark
-from llama_index_semxpath.retrievers.reading.vocabulary import FieldValue, Vocabulary
+from llama_index_semxpath.retrievers.reading.vocabulary import FieldValue, Vocabulary, spoken
 from llama_index_semxpath.xpath import ast
 
 
@@ -50,6 +52,10 @@ class Noun:
         phrases: What it is about.
         bounds: Field and mark of each bound.
         evidence: What it must hold.
+        none: Whether there must be none of it.
+        count: Comparison and number of how many of it there must be.
+        sides: Axis and test of a sibling that stands on one side of it.
+        tests: Other conditions.
     """
 
     kind: str
@@ -63,6 +69,10 @@ class Noun:
     phrases: list[Phrase] = field(default_factory=list)
     bounds: list[tuple[str, Mark]] = field(default_factory=list)
     evidence: list[Phrase] = field(default_factory=list)
+    none: bool = False
+    count: tuple[ast.Operator, int] | None = None
+    sides: list[tuple[ast.Axis, ast.Expr]] = field(default_factory=list)
+    tests: list[ast.Expr] = field(default_factory=list)
 
     @property
     def bare(self) -> bool:
@@ -70,28 +80,95 @@ class Noun:
         return not (self.position or self.values or self.phrases or self.bounds or self.evidence)
 
 
+@dataclass(slots=True)
+class _Pending:
+    """What was said before the next thing and belongs to it."""
+
+    position: ast.Filter | None = None
+    every: bool = False
+    excepted: bool = False
+    none: bool = False
+    count: tuple[ast.Operator, int] | None = None
+
+
 def find_nouns(marks: Sequence[Mark], vocabulary: Vocabulary) -> list[Noun]:
     """Things named in the question, in order, with their positions."""
     nouns: list[Noun] = []
-    position: ast.Filter | None = None
-    every = excepted = False
+    pending = _Pending()
     for at, mark in enumerate(marks):
         if mark.type == "position":
-            position = mark.payload
+            pending.position = mark.payload
         elif mark.type == "every":
-            every = True
+            pending.every = True
         elif mark.type == "except":
-            excepted = True
+            pending.excepted = True
+        elif mark.type == "count":
+            pending.count = mark.payload
+        elif mark.type == "not":
+            pending.none = mark.payload in NONE_OF
         elif mark.type in ("kind", "thing"):
-            nouns.append(Noun(mark.payload, at, position, every, excepted=excepted))
-            position, every, excepted = None, False, False
-            following = marks[at + 1] if at + 1 < len(marks) else None
-            if following is not None and following.type == "number" and nouns[-1].position is None:
-                nouns[-1].position = ast.Index(int(following.payload))
-                nouns[-1].labelled = True
+            noun = Noun(mark.payload, at, pending.position, pending.every)
+            noun.excepted, noun.none, noun.count = pending.excepted, pending.none, pending.count
+            pending = _Pending()
+            if noun.position is None:
+                _number(noun, marks, at + 1)
+            if not _joins(noun, nouns, marks):
+                nouns.append(noun)
         elif mark.type == "stop":
-            position, every = None, False
+            pending = _Pending(excepted=pending.excepted)
+        elif mark.type not in ("value", "field", "in"):
+            pending.none = False
     return nouns
+
+
+def _number(noun: Noun, marks: Sequence[Mark], at: int) -> None:
+    """“day 3”, “days 2 to 4”, “days 1, 3 and 5” as positions."""
+    numbers: list[int] = []
+    listed = False
+    while at < len(marks) and (
+        marks[at].type == "number"
+        or (numbers and marks[at].type in ("and", "or", "stop") and _is_number(marks, at + 1))
+    ):
+        if marks[at].type == "number":
+            numbers.append(int(marks[at].payload))
+        else:
+            listed = True
+        at += 1
+    if not numbers:
+        return
+    noun.labelled = True
+    noun.position = _positions(numbers, listed)
+
+
+def _is_number(marks: Sequence[Mark], at: int) -> bool:
+    return at < len(marks) and marks[at].type == "number"
+
+
+def _positions(numbers: Sequence[int], listed: bool) -> ast.Filter:
+    if len(numbers) == 1:
+        return ast.Index(numbers[0])
+    if not listed and len(numbers) == 2 and numbers[0] < numbers[1]:
+        return ast.Slice(numbers[0], numbers[1])
+    return build.where(build.at_positions(numbers))
+
+
+def _joins(noun: Noun, nouns: Sequence[Noun], marks: Sequence[Mark]) -> bool:
+    """Whether a thing is one more of the thing before: “day 2 and day 5”, “day 2 to day 4”."""
+    last = nouns[-1] if nouns else None
+    if (
+        last is None
+        or last.kind != noun.kind
+        or not (last.labelled and noun.labelled)
+        or not isinstance(last.position, ast.Index)
+        or not isinstance(noun.position, ast.Index)
+    ):
+        return False
+    between = [mark.type for mark in marks[last.at + 2 : noun.at]]
+    if any(type_ not in ("and", "or", "in", "stop") for type_ in between):
+        return False
+    numbers = [last.position.position, noun.position.position]
+    last.position = _positions(numbers, listed=bool({"and", "or"} & set(between)))
+    return True
 
 
 def attach_values(marks: Sequence[Mark], nouns: list[Noun], vocabulary: Vocabulary) -> None:
@@ -145,9 +222,14 @@ def _nearest(nouns: Sequence[Noun], at: int, marks: Sequence[Mark], kinds: set[s
 def _is_negated(marks: Sequence[Mark], at: int) -> bool:
     """Whether a “not” stands before a mark, with nothing but a joined value between."""
     place = at - 1
-    while place >= 0 and marks[place].type in ("value", "field", "or", "in"):
+    while place >= 0 and marks[place].type in ("value", "field", "or", "in", "not"):
+        if marks[place].type == "not":
+            # “no urgent task”: there is no task; “neither done nor paused”: it is not.
+            rest = (mark.type for mark in marks[at:] if mark.type not in ("value", "field"))
+            negates_thing = marks[place].payload in ("no", "without", "没有")
+            return not (negates_thing and next(rest, "") in ("kind", "thing"))
         place -= 1
-    return place >= 0 and marks[place].type == "not"
+    return place >= 0 and marks[place].type == "except"
 
 
 def word_runs(marks: Sequence[Mark]) -> list[tuple[int, int]]:
@@ -163,14 +245,29 @@ def word_runs(marks: Sequence[Mark]) -> list[tuple[int, int]]:
     return runs
 
 
+#: “activities before lunch”: the lunch follows them.
+SIDES: dict[str, ast.Axis] = {"before": "following-sibling", "after": "preceding-sibling"}
+
+
 def attach_phrases(
     marks: Sequence[Mark], nouns: Sequence[Noun], target: Noun, vocabulary: Vocabulary
 ) -> None:
-    """Gives each run of words to the thing it describes."""
+    """Gives each run of words to the thing it describes; words of a bound's field are said."""
+    said = {
+        word
+        for noun in (*nouns, target)
+        for name, _ in noun.bounds
+        for word in spoken(name).split()
+    }
     for start, end in word_runs(marks):
-        text = " ".join(mark.payload for mark in marks[start:end])
+        text = " ".join(mark.payload for mark in marks[start:end] if mark.payload not in said)
+        if not text:
+            continue
         before = marks[start - 1].type if start else "stop"
         phrase = Phrase(text, before == "not", before in ("and", "or"))
+        if before in SIDES and not any(m.type == "value" for m in marks[start:end]):
+            target.sides.append((SIDES[before], build.means(text)))
+            continue
         noun = _described(marks, nouns, start, end) or target
         # "days that include a museum": the words describe what the day holds.
         if before == "have" and vocabulary.items.get(noun.kind):

@@ -15,7 +15,7 @@ from llama_index_semxpath.xpath import ast
 
 MarkType = Literal[
     "kind", "thing", "value", "field", "bound", "position", "number", "every", "not", "except",
-    "have", "in", "before", "after", "wh", "and", "or", "stop", "word",
+    "have", "in", "before", "after", "between", "count", "wh", "and", "or", "stop", "word",
 ]  # fmt: skip
 
 _TOKEN = re.compile(
@@ -23,6 +23,8 @@ _TOKEN = re.compile(
 )
 _STOPS = frozenset(",.;:?!，。；：？！、")
 _LONGEST = 14
+#: Words that stand between a Chinese number and what is counted.
+_MEASURES = "个條条項项份家名位"
 #: What a person says for a state, beside the words that the records use.
 _STATES = (
     ("done", "finished", "completed", "complete", "closed", "完成", "已完成", "做完"),
@@ -88,6 +90,7 @@ def scan(question: str, vocabulary: Vocabulary, phrases: Phrases) -> list[Mark]:
         if mark is not None:
             marks.append(mark)
         place += used
+    marks = _counts(marks, question)
     return _join_words(_values_in_phrases(marks, question), question)
 
 
@@ -102,6 +105,9 @@ def phrase_table(vocabulary: Vocabulary) -> Phrases:
 
     for kind in vocabulary.record_kinds:
         add(spoken(kind), "kind", kind)
+    for kind in vocabulary.record_kinds:
+        for said in _also_called(spoken(kind)):
+            add(said, "kind", kind)
     for folded, values in vocabulary.values.items():
         if folded not in lexicon.FILLER and folded not in lexicon.EVERY:
             add(folded, "value", values)
@@ -114,8 +120,11 @@ def phrase_table(vocabulary: Vocabulary) -> Phrases:
                 add(phrase, "value", known)
     for name in vocabulary.fields:
         add(spoken(name), "field", name)
-    for kind, said in _DOCUMENT_WORDS.items():
-        for phrase in said:
+    for name in vocabulary.fields:
+        for other in _also_called(spoken(name)):
+            add(other, "field", name)
+    for kind, phrases in _DOCUMENT_WORDS.items():
+        for phrase in phrases:
             if kind in vocabulary.kinds:
                 add(phrase, "kind", kind)
     if vocabulary.items:
@@ -123,6 +132,11 @@ def phrase_table(vocabulary: Vocabulary) -> Phrases:
             add(phrase, "thing", "*")
     _closed_classes(add)
     return table
+
+
+def _also_called(name: str) -> tuple[str, ...]:
+    """Other words for a kind or field, in English and Chinese."""
+    return next((group for group in lexicon.ALSO_CALLED if name in group), ())
 
 
 def _closed_classes(add: Any) -> None:
@@ -133,6 +147,7 @@ def _closed_classes(add: Any) -> None:
         (("紧接着之前", "之前", "前面"), "before"),
         (lexicon.AFTER, "after"),
         (("之后", "后面"), "after"),
+        (lexicon.BETWEEN, "between"),
         (lexicon.EVERY, "every"),
         (lexicon.ZH_EVERY, "every"),
         (lexicon.NEGATIONS, "not"),
@@ -160,10 +175,14 @@ def _next(
         bound = bounds[token.start]
         used = sum(1 for other in tokens[place:] if other.start < bound.end)
         return Mark("bound", bound, bound.start, bound.end), used
+    quantity = _quantity(tokens, place)
+    if quantity is not None:
+        payload, used = quantity
+        return Mark("count", payload, token.start, tokens[place + used - 1].end), used
     position = _position(tokens, place)
     if position is not None:
-        payload, used = position
-        return Mark("position", payload, token.start, tokens[place + used - 1].end), used
+        where, used = position
+        return Mark("position", where, token.start, tokens[place + used - 1].end), used
     for size in range(min(_LONGEST, len(tokens) - place), 0, -1):
         key = tuple(_fold(other.text) for other in tokens[place : place + size])
         found = phrases.get(key)
@@ -182,8 +201,46 @@ def _next(
     return Mark("word", token.text, token.start, token.end), 1
 
 
+def _quantity(tokens: Sequence[_Token], place: int) -> tuple[tuple[str, int], int] | None:
+    """“more than two”, “至少三” as a comparison, and how many tokens it takes."""
+    words = [token.text.lower() for token in tokens[place : place + 4]]
+    for phrases, op in lexicon.QUANTITIES:
+        for phrase in phrases:
+            said = phrase.split() if phrase.isascii() else list(phrase)
+            if words[: len(said)] != said:
+                continue
+            count, more = _count(tokens, place + len(said))
+            if more and (count or tokens[place + len(said)].text == "0"):
+                return (op, count), len(said) + more
+    return None
+
+
+def _counts(marks: Sequence[Mark], question: str) -> list[Mark]:
+    """A bound that stands before a kind says how many of it (“at least 2 done tasks”)."""
+    found = list(marks)
+    for at, mark in enumerate(found):
+        if mark.type not in ("bound", "count"):
+            continue
+        after = at + 1
+        while after < len(found) and found[after].type == "value":
+            after += 1
+        counts = after < len(found) and found[after].type in ("kind", "thing")
+        if counts:
+            # “超过10万的合同” is a bound on a value, “超过三个合同” a number of contracts.
+            gap = question[mark.end : found[at + 1].start].strip()
+            counts = not gap.strip(_MEASURES)
+        if mark.type == "bound" and counts and isinstance(mark.payload.value, int):
+            found[at] = Mark("count", (mark.payload.op, mark.payload.value), mark.start, mark.end)
+        elif mark.type == "count" and not counts:
+            found[at] = Mark("word", None, mark.start, mark.end)
+    return [mark for mark in found if mark.type != "word" or mark.payload is not None]
+
+
 def _position(tokens: Sequence[_Token], place: int) -> tuple[ast.Filter, int] | None:
     """“first”, “3rd”, “last two”, “第三”, “前两” as a filter, and how many tokens it takes."""
+    for said, count in lexicon.FROM_END.items():
+        if tuple(token.text.lower() for token in tokens[place : place + len(said)]) == said:
+            return ast.Index(-count), len(said) + _measure(tokens, place + len(said))
     word = tokens[place].text.lower()
     after = tokens[place + 1].text.lower() if place + 1 < len(tokens) else ""
     if word in ("last", "final") or word + after == "最后":

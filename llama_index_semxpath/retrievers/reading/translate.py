@@ -14,15 +14,24 @@ from functools import cached_property
 
 from llama_index_semxpath.retrievers.reading import build
 from llama_index_semxpath.retrievers.reading.fields import field_conditions, field_for
+from llama_index_semxpath.retrievers.reading.lexicon import NONE_OF
 from llama_index_semxpath.retrievers.reading.nouns import (
+    SIDES,
     Noun,
     Phrase,
     attach_phrases,
     attach_values,
     find_nouns,
+    word_runs,
 )
 from llama_index_semxpath.retrievers.reading.places import Place, find_places
 from llama_index_semxpath.retrievers.reading.scan import Mark, Phrases, phrase_table, scan
+from llama_index_semxpath.retrievers.reading.times import (
+    MEALS,
+    begins_within,
+    find_hours,
+    time_fields,
+)
 from llama_index_semxpath.retrievers.reading.vocabulary import Vocabulary, spoken
 from llama_index_semxpath.retrievers.words import content_words, is_cjk
 from llama_index_semxpath.tree.node import DOCUMENT_KINDS
@@ -35,6 +44,8 @@ COUNT = re.compile(
     r"\bhow\s+many\b|\b(?:the\s+)?number\s+of\b|\bcount\b|多少(?:个|条|份|项|次|种|人)|有几|几个",
     re.IGNORECASE,
 )
+#: “最后一天做什么” asks for what the day holds, not for the day.
+_WHAT_IN_IT = re.compile(r"(?:有|做|干|安排|去|吃|看)[^，。？?]{0,4}(?:什么|哪些|哪儿|哪里)")
 #: Longer questions are no look-ups; reading them is a waste.
 _MAX_QUESTION = 600
 
@@ -171,16 +182,21 @@ class QuestionReader:
 
     def _read_records(self, question: str) -> Reading | None:
         marks = self._main_marks(scan(question, self.vocabulary, self._phrases))
+        marks = self._named(self._without_hours(question, marks))
         nouns = find_nouns(marks, self.vocabulary)
         attach_values(marks, nouns, self.vocabulary)
-        shift = _shift(marks)
+        shift = _shift(question, marks)
         target = self._target(question, marks, nouns)
         if target is None:
             return None
-        attach_phrases(marks, nouns, target, self.vocabulary)
+        self._attach_sides(marks, nouns, target, question, shift)
         self._attach_bounds(marks, nouns, target, question)
+        self._attach_fields(marks, nouns, target)
+        attach_phrases(marks, nouns, target, self.vocabulary)
+        hours = self._attach_hours(question, target)
         named = [noun for noun in nouns if not noun.implied or noun.values]
-        if not named and not target.bounds and not target.phrases:
+        told = target.bounds or target.phrases or target.sides or hours
+        if not named and not told:
             return None
         draft = _Draft()
         self._scopes(draft, nouns, target)
@@ -218,6 +234,9 @@ class QuestionReader:
         asked = next((at for at, mark in enumerate(marks) if mark.type == "wh" and at > last), None)
         if is_cjk(question):
             named = [noun for noun in nouns if not noun.implied]
+            holds = bool(named) and named[-1].kind in self.vocabulary.items
+            if holds and named[-1].position is not None and _WHAT_IN_IT.search(question):
+                return self._implied_target(nouns, len(marks))
             return named[-1] if named else self._implied_target(nouns, len(marks))
         first = inside[0] if inside else None
         if first is not None and (asked is None or not self._only_scope(marks, asked, first)):
@@ -247,6 +266,106 @@ class QuestionReader:
         nouns.append(target)
         return target
 
+    def _attach_fields(self, marks: Sequence[Mark], nouns: Sequence[Noun], target: Noun) -> None:
+        """“tasks with a note”, “without a note”: the field is there, or not."""
+        for at, mark in enumerate(marks):
+            before = marks[at - 1] if at else None
+            after = marks[at + 1].type if at + 1 < len(marks) else "stop"
+            if mark.type != "field" or before is None or after in ("value", "bound", "not", "in"):
+                continue
+            known = self.vocabulary.fields[mark.payload]
+            holder = next(
+                (one for one in (target, *nouns) if one.kind in known.kinds or one.kind == "*"),
+                None,
+            )
+            if holder is None:
+                continue
+            if before.type == "have":
+                holder.tests.append(build.attribute(mark.payload))
+            elif before.type == "not" and before.payload in NONE_OF:
+                holder.tests.append(build.negated(build.attribute(mark.payload)))
+
+    def _without_hours(self, question: str, marks: list[Mark]) -> list[Mark]:
+        """Marks but for those of times of day, where the records have any."""
+        if not self._times:
+            return marks
+        spans = [(one.start, one.stop) for one in find_hours(question)]
+        return [
+            mark
+            for mark in marks
+            if mark.type in ("kind", "value")
+            or not any(start < mark.end and mark.start < stop for start, stop in spans)
+        ]
+
+    def _named(self, marks: list[Mark]) -> list[Mark]:
+        """Words after “before”, “after” or “between” that are a part of one name, as that name."""
+        found = list(marks)
+        for start, end in reversed(word_runs(marks)):
+            before = marks[start - 1].type if start else "stop"
+            text = " ".join(mark.payload for mark in marks[start:end])
+            proper = end - start > 1 or text[:1].isupper() or not text.isascii()
+            if before in ("before", "after", "between", "and") and proper:
+                values = self.vocabulary.holding(text)
+                if values:
+                    found[start:end] = [
+                        Mark("value", values, marks[start].start, marks[end - 1].end)
+                    ]
+        return found
+
+    @cached_property
+    def _times(self) -> list[str]:
+        """Fields of records whose values begin with a time of day."""
+        return time_fields(self.vocabulary.table, self.vocabulary.record_kinds)
+
+    def _attach_hours(self, question: str, target: Noun) -> bool:
+        """Times of day as a condition; a meal has its hour where no record speaks of it."""
+        if not self._times:
+            return False
+        found = find_hours(question)
+        for one in found:
+            target.tests.append(begins_within(self._times, one.first, one.end))
+        for at, (axis, test) in enumerate(target.sides):
+            meal = next((hours for name, hours in MEALS.items() if _says(test, name)), None)
+            if meal is not None:
+                first, end = (0, meal[0]) if axis == "following-sibling" else (meal[1], 24)
+                clock = begins_within(self._times, first, end)
+                other = build.beside(axis, test)
+                target.tests.append(ast.Binary("or", other, clock))
+                del target.sides[at]
+                break
+        return bool(found or target.tests)
+
+    def _attach_sides(
+        self, marks: Sequence[Mark], nouns: list[Noun], target: Noun, question: str, shift: int
+    ) -> None:
+        """“between A and B”, “tasks that come before A”: siblings on one side or both."""
+        for at, mark in enumerate(marks):
+            beside = [
+                (place, one)
+                for place, one in enumerate(marks[at + 1 :], at + 1)
+                if one.type == "value"
+            ]
+            if mark.type == "between" and len(beside) >= 2:
+                axes: tuple[ast.Axis, ...] = ("preceding-sibling", "following-sibling")
+                for axis, (place, one) in zip(axes, beside[:2], strict=True):
+                    self._stand(axis, place, one, nouns, target)
+            elif mark.type in SIDES and beside and beside[0][0] == at + 1 and not shift:
+                self._stand(SIDES[mark.type], *beside[0], nouns, target)
+
+    def _stand(self, axis: ast.Axis, at: int, mark: Mark, nouns: list[Noun], target: Noun) -> None:
+        """A value names a sibling, not the thing that is asked for."""
+        values = mark.payload
+        name = values[0].attribute
+        wanted = [one.value for one in values if one.attribute == name]
+        target.sides.append((axis, build.equals(name, wanted)))
+        for noun in (*nouns, target):
+            for test in noun.values:
+                if test.attribute == name:
+                    test.values = [value for value in test.values if value not in wanted]
+            noun.values = [test for test in noun.values if test.values]
+        for noun in [one for one in nouns if one.implied and not one.values and one is not target]:
+            nouns.remove(noun)
+
     def _attach_bounds(
         self, marks: Sequence[Mark], nouns: Sequence[Noun], target: Noun, question: str
     ) -> None:
@@ -274,7 +393,6 @@ class QuestionReader:
         return Reading(
             query,
             (f"it asks for a {found.kind} with {', '.join(said)}",),
-            records=True,
             counts=COUNT.search(question) is not None,
         )
 
@@ -301,7 +419,8 @@ class QuestionReader:
             filters = self._conditions(noun)
             if noun.position is not None:
                 # "day 4" is the fourth day; "the first open task" the first of those.
-                filters.insert(0 if noun.labelled else len(filters), noun.position)
+                position = _other(noun.position) if noun.excepted else noun.position
+                filters.insert(0 if noun.labelled else len(filters), position)
             draft.steps.extend(self._step(draft, noun, filters))
             draft.reasons.append(f"within {noun.kind}")
 
@@ -356,6 +475,8 @@ class QuestionReader:
             filters.extend(build.where(expr) for expr in _bound(name, mark))
         if noun.phrases:
             filters.extend(_phrases(noun.phrases))
+        filters.extend(build.where(test) for test in noun.tests)
+        filters.extend(build.where(build.beside(axis, test)) for axis, test in noun.sides)
         for phrase in noun.evidence:
             held = build.below("*", build.where(build.means(phrase.text)))
             step = ast.Path(None, steps=(build.child("*", build.where(build.means(phrase.text))),))
@@ -376,7 +497,12 @@ class QuestionReader:
             conditions = self._conditions(noun)
             direct = noun.kind in self.vocabulary.children.get(target.kind, {})
             steps = [build.child(noun.kind)] if direct else list(build.below(noun.kind).steps)
-            some = ast.Path(None, steps=(*steps[:-1], _with(steps[-1], conditions)))
+            some: ast.Expr = ast.Path(None, steps=(*steps[:-1], _with(steps[-1], conditions)))
+            if noun.count is not None:
+                op, many = noun.count
+                some = ast.Binary(op, ast.Call("count", (some,)), ast.Num(many))
+            elif noun.none:
+                some = build.negated(some)
             if noun.every and conditions:
                 every = [_negate(one) for one in conditions if isinstance(one, ast.Predicate)]
                 failing = build.where(combine("or", [one.expr for one in every]))
@@ -404,12 +530,39 @@ def _holds(table: TreeTable, outer: frozenset[int], inner: frozenset[int]) -> li
     return [any(row < other < int(table.end[row]) for other in inner) for row in outer]
 
 
-def _shift(marks: Sequence[Mark]) -> int:
-    """“right before X” asks for the sibling before, “right after X” for the one after."""
+_AT_ONCE = re.compile(r"\b(?:right|just|immediately|directly|next)\b|紧接|紧挨", re.IGNORECASE)
+
+
+def _shift(question: str, marks: Sequence[Mark]) -> int:
+    """“right before X” asks for the sibling before, “what comes after X” for the one after.
+
+    Where things are asked for by name ("tasks before X") all of them on that side are meant.
+    """
+    things = any(mark.type in ("kind", "thing") for mark in marks)
+    if things and not _AT_ONCE.search(question):
+        return 0
     for at, mark in enumerate(marks[:-1]):
         if mark.type in ("before", "after") and marks[at + 1].type == "value":
             return -1 if mark.type == "before" else 1
     return 0
+
+
+def _other(position: ast.Filter) -> ast.Filter:
+    """Every place but these."""
+    if isinstance(position, ast.Index) and position.position > 0:
+        return build.where(build.negated(build.at_positions([position.position])))
+    if isinstance(position, ast.Predicate):
+        return _negate(position)
+    return _complement(position) or position
+
+
+def _says(test: ast.Expr, word: str) -> bool:
+    """Whether a test by meaning is about a word."""
+    return (
+        isinstance(test, ast.Binary)
+        and isinstance(test.right, ast.Str)
+        and (word in test.right.value.casefold())
+    )
 
 
 def _complement(position: ast.Filter | None) -> ast.Filter | None:

@@ -178,6 +178,14 @@ class Vocabulary:
                     found[folded].append(FieldValue(name, value, kinds))
         return dict(found)
 
+    def holding(self, phrase: str) -> list[FieldValue]:
+        """The value that has the words of a phrase in it, where exactly one has."""
+        wanted = fold(phrase)
+        edge = r"(?<!\w)%s(?!\w)" if wanted.isascii() else "%s"
+        pattern = re.compile(edge % re.escape(wanted))
+        found = [readings for value, readings in self.values.items() if pattern.search(value)]
+        return found[0] if len(found) == 1 else []
+
     @cached_property
     def titles(self) -> list[Titled]:
         """Nodes with a title, in document order."""
