@@ -137,5 +137,5 @@ def test_readme_names_the_test_command_that_ci_runs() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     spread = "-n 2 --dist loadgroup"
     assert f".venv/bin/pip install -e '.[test]' && .venv/bin/pytest {spread}" in readme
-    assert "pip\" install -q -e '.[test,lint]'" in script
+    assert "pip\" install -q -e '.[test,lint,docs]'" in script
     assert f'"$venv/pytest" {spread} ' in script
