@@ -262,6 +262,13 @@ class Catalog:
             )
             return [Edge(s, n, t, decode_attributes(p)) for s, n, t, p in rows]
 
+    def edges_to(self, targets: Sequence[str]) -> Iterator[tuple[str, Edge]]:
+        """Relations that reach some nodes, each with the document that says it."""
+        sql = "SELECT doc, source, name, target, properties FROM edges WHERE target IN"
+        for rows in self._select(sql, targets):
+            for doc, source, name, target, properties in rows:
+                yield doc, Edge(source, name, target, decode_attributes(properties))
+
     def relations(self) -> list[tuple[str, str, str, str]]:
         """Document, source, name and target of all relations."""
         sql = "SELECT doc, source, name, target FROM edges ORDER BY pk"

@@ -14,7 +14,13 @@ from llama_index_semxpath.index.graph_model import (
     LinkKey,
     Vertex,
 )
-from llama_index_semxpath.index.projection import Entity, ProjectedNode, ProjectedRow
+from llama_index_semxpath.index.projection import (
+    Entity,
+    Incoming,
+    ProjectedNode,
+    ProjectedRow,
+    sorted_properties,
+)
 from llama_index_semxpath.tree.edges import Edge
 
 
@@ -83,6 +89,12 @@ class PropertyGraphProjection:
             links[link.key] = link
         with self.graph.write():
             self._replace(self.graph.links(None, origins=[doc]), list(links.values()))
+
+    def incoming(self, ids: Sequence[str]) -> Iterator[Incoming]:
+        """The relations that reach some nodes."""
+        for link in self.graph.links(ids, "in"):
+            properties = sorted_properties(link.properties)
+            yield link.source, link.name, link.target, link.origin, properties
 
     def upsert_entities(self, entities: Sequence[Entity]) -> None:
         """Writes entities; relations at an entity that is there already stay."""

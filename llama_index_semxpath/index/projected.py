@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index_semxpath.index.catalog import Catalog
@@ -18,6 +19,16 @@ _COLUMNS = (
 )
 _TABLES = "nodes n JOIN documents d ON d.id = n.doc LEFT JOIN label_sets l ON l.code = n.access"
 _CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLink:
+    """Where a node stands: its document (``""`` for an entity), parent and sibling before it."""
+
+    id: str
+    doc: str
+    parent: str | None
+    previous: str | None
 
 
 class ProjectedNodes:
@@ -72,6 +83,19 @@ class ProjectedNodes:
             if self._model is None:
                 for entity in merged_entities(self._catalog):
                     yield ProjectedRow(entity.id, "", entity.order, None, entity.fingerprint)
+
+    def links(self) -> Iterator[NodeLink]:
+        """Where every node stands, in document order; then the entities, which stand alone."""
+        last: dict[str | None, str] = {}
+        with self._catalog.moment():
+            sql = "SELECT id, doc, parent FROM nodes ORDER BY order_key"
+            for id_, doc, parent in self._catalog.database.stream(sql):
+                if parent is None:
+                    last.clear()
+                yield NodeLink(id_, doc, parent, last.get(parent))
+                last[parent] = id_
+            for entity in merged_entities(self._catalog):
+                yield NodeLink(entity.id, "", None, None)
 
     def _read(self, bounds: tuple[str, str]) -> Iterator[ProjectedNode]:
         last: dict[str | None, str] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from llama_index_semxpath.index.codec import encode_attributes
 from llama_index_semxpath.tree.node import Value
 from llama_index_semxpath.tree.table import Edge
 
@@ -103,6 +104,10 @@ class Projection(Protocol):
         ...
 
 
+#: Source, name, target, the document that says it (``""`` for the tree itself), and properties.
+Incoming = tuple[str, str, str, str, str]
+
+
 @runtime_checkable
 class GraphTarget(Projection, Protocol):
     """A projection that also holds relations and entities.
@@ -119,6 +124,13 @@ class GraphTarget(Projection, Protocol):
         """Replaces all relations whose source is the document."""
         ...
 
+    def incoming(self, ids: Sequence[str]) -> Iterator[Incoming]:
+        """The relations that reach some nodes, ``CONTAINS`` and ``NEXT`` among them.
+
+        Properties are JSON text, their keys sorted; see :func:`sorted_properties`.
+        """
+        ...
+
     def upsert_entities(self, entities: Sequence[Entity]) -> None:
         """Writes the entities, replacing those of the same id."""
         ...
@@ -126,3 +138,13 @@ class GraphTarget(Projection, Protocol):
     def delete_entities(self, ids: Sequence[str]) -> None:
         """Deletes entities by id, with the relations at them."""
         ...
+
+
+def sorted_properties(properties: Mapping[str, Any]) -> str:
+    """Properties of a relation as one text, the same for the same properties.
+
+    Example:
+        >>> sorted_properties({"b": 1, "a": None})
+        '{"a":null,"b":1}'
+    """
+    return encode_attributes(dict(sorted(properties.items())), "relation")

@@ -13,6 +13,7 @@ from llama_index_semxpath.index.merged import merged_entities
 from llama_index_semxpath.index.outbox import BATCH
 from llama_index_semxpath.index.projected import ProjectedNodes
 from llama_index_semxpath.index.projection import GraphTarget, Projection
+from llama_index_semxpath.index.reconcile_links import mend_relations, wrong_relations
 from llama_index_semxpath.index.writing import Writer
 
 #: Faults listed by name in a report; the rest are counted.
@@ -50,8 +51,8 @@ class CheckReport:
     """What a check found.
 
     Args:
-        missing: Nodes that a projection lacks.
-        orphans: Rows of a projection that the catalog does not know.
+        missing: Nodes and relations that a projection lacks.
+        orphans: Rows and relations of a projection that the catalog does not know.
         stale: Rows that differ: order key, access labels or content.
         counts: Count of all faults by store and kind, also of those not listed.
         checked: Count of rows compared, by store.
@@ -102,7 +103,7 @@ class CheckReport:
 
 
 def check(writer: Writer, *, repair: bool = False) -> CheckReport:
-    """Compares every projection with the catalog, row by row.
+    """Compares every projection with the catalog, row by row, and its relations.
 
     The expected rows go into a temporary table on disk, the projection streams past it, so memory
     stays bounded whatever the size of the store.
@@ -120,8 +121,12 @@ def check(writer: Writer, *, repair: bool = False) -> CheckReport:
             nodes = writer.reads_for(projection)
             with closing(_Comparison(projection, nodes)) as comparison:
                 comparison.run(report)
+                if isinstance(projection, GraphTarget):
+                    faults = comparison.compare_relations(report, writer.catalog, projection)
+                else:
+                    faults = 0
                 if repair:
-                    comparison.mend(report, writer.catalog)
+                    comparison.mend(report, writer.catalog, faults)
     return report
 
 
@@ -160,8 +165,24 @@ class _Comparison:
         for id_, doc in self._rows.execute("SELECT id, doc FROM expected WHERE state = 0"):
             report.add("missing", Fault(store, id_, doc, "the store lacks the row"))
 
-    def mend(self, report: CheckReport, catalog: Catalog) -> None:
-        """Writes and deletes what :meth:`run` found."""
+    def compare_relations(self, report: CheckReport, catalog: Catalog, graph: GraphTarget) -> int:
+        """Compares relations between nodes whose own rows agree; returns the count of faults."""
+        count = 0
+        for kind, row, target in wrong_relations(catalog, graph, self._nodes, self._agrees):
+            source, name, id_, doc, _ = row
+            reason = f"the relation {name} from {source} " + (
+                "is not there" if kind == "missing" else "is not in the catalog"
+            )
+            report.add(kind, Fault(graph.name, id_, doc or target.doc, reason))
+            count += 1
+        return count
+
+    def _agrees(self, id_: str) -> bool:
+        found = self._rows.execute("SELECT state FROM expected WHERE id = ?", (id_,)).fetchone()
+        return found is not None and found[0] == 1
+
+    def mend(self, report: CheckReport, catalog: Catalog, relations: int) -> None:
+        """Writes and deletes what the comparisons found; ``relations``: faults among those."""
         # Rows in document order: a parent is there before its children.
         wrong = self._rows.execute(
             "SELECT doc, id FROM expected WHERE state <> 1 ORDER BY order_key"
@@ -176,12 +197,11 @@ class _Comparison:
             for start in range(0, len(ids), BATCH):
                 batch = list(self._nodes.of_ids(doc, ids[start : start + BATCH]))
                 self._projection.upsert(batch)
-        if isinstance(self._projection, GraphTarget) and (wrong or orphans):
-            # Writing a node anew may have dropped relations at it.
-            for document in catalog.documents():
-                self._projection.replace_relations(document.id, catalog.edges(document.id))
+        if isinstance(self._projection, GraphTarget) and (wrong or orphans or relations):
+            # Those of nodes that were not there are missing too.
+            mend_relations(catalog, self._projection, self._nodes)
         self._projection.flush()
-        report.repaired += len(wrong) + len(orphans)
+        report.repaired += len(wrong) + len(orphans) + relations
 
     def _compare(
         self, report: CheckReport, id_: str, doc: str, found: tuple[str, str, str]

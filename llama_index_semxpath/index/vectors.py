@@ -290,10 +290,15 @@ class NodeVectors:
             return None
         return _products(matrix, places, vector)
 
-    def seen(self, visible: Mask) -> NodeVectors:
-        """These vectors for a reader who may read some of the rows: only those are sampled."""
+    def seen(self, table: TreeTable, visible: Mask) -> NodeVectors:
+        """These vectors for a reader who may read some of the rows: only those are sampled.
+
+        Args:
+            table: The table as it is told to the reader, with the same rows.
+            visible: The rows that may be read.
+        """
         other = copy(self)
-        other._whole, other._visible = self, visible
+        other._whole, other._table, other._visible = self, table, visible
         return other
 
     def sample(self, count: int) -> Matrix:

@@ -48,11 +48,11 @@ class RandomStore:
         for tree in self.trees:
             ids = (node.id for node in tree)
             self.labels.update(zip(ids, effective_labels(tree), strict=True))
+        speaking = [tree for tree in self.trees if self.choice.random() < 0.7]
         self.entities = [
             EntitySource(f"e{e}", tree[0].id, "Topic", f"topic {e}", {f"p{t}": self._secret()})
             for e in range(3)
-            for t, tree in enumerate(self.trees)
-            if self.choice.random() < 0.7
+            for t, tree in enumerate(speaking)
         ]
         self.secrets = {
             source.properties[next(iter(source.properties))]: source for source in self.entities
@@ -200,7 +200,15 @@ AXES = (
     "child", "descendant", "descendant-or-self", "self", "parent", "ancestor", "ancestor-or-self",
     "following-sibling", "preceding-sibling", "following", "preceding",
 )  # fmt: skip
-RELATIONS = ("rel::MENTIONS", "rel::CITES", "rel::^CITES", "rel::NEXT", "rel::CONTAINS", "rel::*")
+RELATIONS = (
+    "rel::MENTIONS",
+    "rel::CITES",
+    "inv::CITES",
+    "rel::NEXT",
+    "inv::CONTAINS",
+    "rel::*",
+    "rel::CITES{1,2}",
+)
 
 
 def random_query(choice: random.Random) -> str:
@@ -251,19 +259,11 @@ def asked(index: SemXPathIndex, query: str, who: Any, choice: random.Random) -> 
         return str(error)
     value = found.value
     return (
-        # Entities stand in the order in which the store first heard of them, so nowhere before
-        # documents, and in a twin perhaps in another.
-        sorted_tail((m.id, m.xpath, list(m.path), sorted(m.why)) for m in found),
+        # Entities stand in the order in which the store first heard of them, which a twin cannot know.
+        [(m.id, m.xpath, list(m.path), sorted(m.why)) for m in found if m.id[0] != "e"],
         value,
         Near(s for m in found if m.id[0] != "e" for s in (m.score, *m.why.values())),
     )
-
-
-def sorted_tail(rows: Any) -> list[Any]:
-    """The rows with those of entities, wherever they stand, in the order of their ids."""
-    rows = list(rows)
-    entities = iter(sorted((row[0], row[2:]) for row in rows if row[0].startswith("e")))
-    return [next(entities) if row[0].startswith("e") else row for row in rows]
 
 
 def schema_of(index: SemXPathIndex, who: Any) -> Any:
