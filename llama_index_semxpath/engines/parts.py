@@ -44,7 +44,7 @@ def split_parts(text: str) -> list[str]:
 
 
 def bare_title(title: str, number: str | None) -> str:
-    """A title without the number in front, which says nothing about its meaning.
+    """A title without the number in front and a label's colon, which say nothing about its meaning.
 
     Example:
         >>> bare_title("第五条 年假", "第五条"), bare_title("3.2 Install", "3.2")
@@ -52,6 +52,7 @@ def bare_title(title: str, number: str | None) -> str:
     """
     if number and title.startswith(number):
         return title[len(number) :].lstrip(" \t.、:：-–—)）") or title
+    title = title.rstrip(":：") or title
     return title
 
 

@@ -28,6 +28,7 @@ from llama_index_semxpath.node_parser.titles import (
 )
 
 _STRONG, _DOTTED, _WEAK = 0.95, 0.9, 0.8
+_LONGEST_TITLE = 120
 _BRACKET_OPEN = "【〔[(（"
 
 
@@ -132,6 +133,8 @@ def _title_chunk(lines: Sequence[Line], first: int) -> int:
             break  # "(adopted on …)" below a title is not part of it
         count += 1
     # A first paragraph of short lines without end is verse or an address, not a title.
+    if sum(len(line.text) for line in lines[:count]) > _LONGEST_TITLE:
+        return 0
     together = count < len(lines) and lines[count].chunk == lines[0].chunk
     return 0 if count == 3 and together else count
 

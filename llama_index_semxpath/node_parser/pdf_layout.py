@@ -18,11 +18,15 @@ MAX_PAGES = 5_000
 _BOLD = re.compile(
     r"bold|black|heavy|semibd|demi|hei(?:ti)?(?:$|[-,_ ])|simhei|黑体", re.IGNORECASE
 )
+# What stands in front of an item of a list.
+_MARK = re.compile(r"[•·▪●○◦■□‣–]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]")
 _GLYPH = re.compile(r"\(cid:\d+\)")
 _THIN = 2.5
 # Widest space inside a line, as a share of the font size.
 _GAP = 1.3
 _LEAST_COLUMN_LINES = 3
+# Marks times lines of a page that are compared.
+_MOST_PAIRS = 4_000_000
 
 
 @dataclass(slots=True)
@@ -144,7 +148,32 @@ def _read_page(layout: Any, number: int) -> PdfPage:
         elif hasattr(item, "__iter__"):
             todo.extend(item)
     page.lines.sort(key=lambda line: (-line.y1, line.x0))
+    page.lines = _with_marks(page.lines)
     return page
+
+
+def _with_marks(lines: list[PdfLine]) -> list[PdfLine]:
+    """Lines with the bullet or number that is drawn apart in front of them."""
+    marks = [line for line in lines if _MARK.fullmatch(line.text)]
+    if not marks or len(marks) * len(lines) > _MOST_PAIRS:
+        return lines
+    taken: set[int] = set()
+    for mark in marks:
+        beside = [
+            line
+            for line in lines
+            if 0 <= line.x0 - mark.x1 <= 4 * line.size
+            and abs(line.middle - mark.middle) < 0.7 * line.size
+            and not _MARK.fullmatch(line.text)
+        ]
+        if beside and id(beside[0]) not in taken:
+            item = min(beside, key=lambda line: line.x0)
+            item.text = f"{mark.text} {item.text}"
+            item.words = [*mark.words, *item.words]
+            item.x0 = mark.x0
+            taken |= {id(mark), id(item)}
+    kept = {id(mark) for mark in marks} & taken
+    return [line for line in lines if id(line) not in kept]
 
 
 def _read_line(item: Any, number: int) -> Iterator[PdfLine]:
@@ -227,12 +256,19 @@ def reading_order(page: PdfPage, lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _columns(band: list[PdfLine], middle: float) -> list[PdfLine]:
-    left = [line for line in band if line.x1 <= middle + 6]
-    right = [line for line in band if line.x1 > middle + 6]
+    left, right = columns_of(band, middle + 6)
+    return left + right if left else band
+
+
+def columns_of(lines: Sequence[PdfLine], edge: float) -> tuple[list[PdfLine], list[PdfLine]]:
+    """Lines left and right of an edge, where they are two columns of prose; else nothing."""
+    left = [line for line in lines if line.x1 <= edge]
+    right = [line for line in lines if line.x1 > edge]
     # Short fragments side by side are a form or a table, not columns of prose.
     prose = all(
         len(side) >= _LEAST_COLUMN_LINES
-        and sum(line.x1 - line.x0 for line in side) / len(side) > middle * 0.45
+        and sum(line.x1 - line.x0 for line in side) / len(side) > edge * 0.44
         for side in (left, right)
     )
-    return left + right if prose else band
+    across = any(line.x0 < edge - 12 for line in right)
+    return (left, right) if prose and not across else ([], [])

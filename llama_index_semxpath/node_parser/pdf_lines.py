@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from llama_index_semxpath.node_parser.contents import running_lines
 from llama_index_semxpath.node_parser.lines import Line
-from llama_index_semxpath.node_parser.pdf_layout import PdfLine, PdfPage, reading_order
+from llama_index_semxpath.node_parser.pdf_layout import PdfLine, PdfPage, columns_of, reading_order
 from llama_index_semxpath.node_parser.pdf_tables import Found, column_tables, ruled_tables
 from llama_index_semxpath.node_parser.series import read_candidate
 
@@ -26,11 +26,17 @@ _ITEM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """How the body of a page is set: usual size, widest gap in a paragraph, right edge."""
+    """How the body of a page is set: usual size, widest gap in a paragraph, right edges."""
 
     size: float
     leading: float
     right: float
+    middle: float
+    column: float
+
+    def edge(self, line: PdfLine) -> float:
+        """Right edge of the text around a line: of its column, where there are two."""
+        return self.column if self.column and line.x1 <= self.middle else self.right
 
 
 def text_lines(pages: Sequence[PdfPage]) -> list[Line]:
@@ -67,7 +73,7 @@ def _read_page(page: PdfPage, ruled: Sequence[Found], out: list[Line], chunk: in
     tables = [*ruled, *column_tables(page.lines, page)]
     starts = {id(members[0]): block for block, members in tables}
     lines = _without(page.lines, tables) + [members[0] for _, members in tables]
-    setting = _setting(page.lines)
+    setting = _setting(page)
     last: PdfLine | None = None
     for index, line in enumerate(reading_order(page, lines)):
         block = starts.get(id(line))
@@ -76,8 +82,9 @@ def _read_page(page: PdfPage, ruled: Sequence[Found], out: list[Line], chunk: in
             out.append(Line(line.text, chunk=chunk, page=page.number, block=block))
             last = None
             continue
+        turned = index == 0 or (last is not None and line.y0 > last.y1)  # a page or column on
         if (last is not None and _joins(last, line, setting)) or (
-            index == 0 and out and _goes_on(out[-1], line)
+            turned and out and _goes_on(out[-1], line)
         ):
             _extend(out[-1], line)
         else:
@@ -87,14 +94,19 @@ def _read_page(page: PdfPage, ruled: Sequence[Found], out: list[Line], chunk: in
     return chunk
 
 
-def _setting(lines: Sequence[PdfLine]) -> _Setting:
+def _setting(page: PdfPage) -> _Setting:
+    lines = page.lines
     sizes = Counter(line.size for line in lines)
     usual = sizes.most_common(1)[0][0] if sizes else 0.0
     body = [line for line in lines if line.size == usual]
     gaps = sorted(gap / usual for a, b in pairwise(body) if 0 <= (gap := a.y0 - b.y1) < usual * 1.5)
     # The lower quarter is the distance inside paragraphs, also on a page of short ones.
     inside = gaps[len(gaps) // 4] if gaps else 0.3
-    return _Setting(usual, inside + 0.25, max((line.x1 for line in body), default=0.0))
+    right = max((line.x1 for line in body), default=0.0)
+    middle = page.width / 2 + 6
+    left, _ = columns_of(body, middle)
+    column = max((line.x1 for line in left), default=0.0)
+    return _Setting(usual, inside + 0.25, right, middle, column)
 
 
 def _joins(last: PdfLine, line: PdfLine, setting: _Setting) -> bool:
@@ -108,7 +120,7 @@ def _joins(last: PdfLine, line: PdfLine, setting: _Setting) -> bool:
         return False
     if line.x0 - last.x0 >= line.size * 1.5:
         return False  # an indent opens a paragraph
-    short = last.x1 < setting.right - line.size * 4
+    short = last.x1 < setting.edge(last) - line.size * 4
     heads = read_candidate(0, last.text)
     if short and ((heads is not None and heads.title) or last.y0 - line.y1 > line.size * _WIDE):
         return False  # a full line goes on, a short one is a heading or the end of something

@@ -21,6 +21,8 @@ _NAMED = re.compile(
 _LABEL = re.compile(r"([^\s:：][^:：\n]{0,59}?)\s*[:：]")
 _BRACKETED = re.compile(r"[【\[〔][^【】\[\]〔〕]{1,30}[】\]〕]")
 _UNDERLINE = re.compile(r"([=\-~^*#+\"'`])\1{2,}")
+# Room left for a hand to fill in.
+_BLANK = re.compile(r"_{4,}|＿{3,}|[（(]\s*(?:签字|签章|盖章|签名)\s*[)）]")
 _STOP = re.compile(r"[，。；！？,;!?]|\. ")
 
 
@@ -107,9 +109,12 @@ def label_titles(lines: Sequence[Line]) -> list[Title]:
     inline: list[Title] = []
     for i, line in enumerate(lines):
         found = None if line.block is not None else label_of(line.text)
+        if any(_BLANK.search(near.text) for near in lines[i : i + 2]):
+            continue
         if found is None or split_number(line.text) is not None:
             continue
-        label, rest = found
+        rest = found[1]
+        label = line.text[:rest]
         first = i == 0 or lines[i - 1].chunk != line.chunk
         last = i + 1 == len(lines) or lines[i + 1].chunk != line.chunk
         if rest < len(line.text):
@@ -152,8 +157,10 @@ def standalone_titles(lines: Sequence[Line], *, strict: bool) -> list[Title]:
     for i, line in enumerate(lines):
         if line.block is not None or line.bullet or not _alone(lines, i) or i + 1 == len(lines):
             continue
+        if any(_BLANK.search(near.text) for near in lines[i : i + 3]):
+            continue  # a form to be filled in, or signatures
         if _NAMED.fullmatch(line.text):
-            out.append(Title(i, "named", line.text.rstrip(":："), confidence=0.9))
+            out.append(Title(i, "named", line.text, confidence=0.9))
         elif line.bold and len(line.text) <= 150 and line.text[-1] not in "。.；;，,":
             out.append(Title(i, "bold", line.text, confidence=0.8))
         elif not is_title(line.text) or split_number(line.text) is not None:

@@ -161,3 +161,20 @@ def test_questions_and_speakers_are_no_facts_about_the_document():
 def test_navigation_of_div_soup_goes():
     page = '<div class="nav"><a href="/">Home</a></div><div>Text <span>of</span> the page.</div>'
     assert [n.text for n in parse_bytes(page, "a.html")[1:]] == ["Text of the page."]
+
+
+def test_labels_keep_their_colon_and_signature_lines_are_no_sections():
+    text = "基本信息：\n姓名张三\n\n主诉：\n发热3天。\n\n现病史：\n患者发热。\n"
+    assert outline(text, "a.txt") == [(1, "基本信息："), (1, "主诉："), (1, "现病史：")]
+    form = (
+        "RENTAL AGREEMENT\n\n1. Term\n\nOne year.\n\n2. Rent\n\n500 EUR.\n\nLANDLORD:\n\n"
+        "Signature: ________\n\nDate: ________\n\nTENANT:\n\nSignature: ________\n"
+    )
+    assert outline(form, "a.txt") == [(1, "1. Term"), (1, "2. Rent")]
+
+
+def test_verse_is_no_title():
+    text = (
+        "Two roads diverged in a yellow wood,\nAnd sorry I could not travel both\n" * 2 + "\nSo.\n"
+    )
+    assert not [n for n in parse_bytes(text, "a.txt") if n.attributes.get("role") == "title"]

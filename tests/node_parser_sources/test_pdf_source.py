@@ -210,3 +210,27 @@ def test_flat_headings_without_bookmarks_take_their_levels_from_the_numbers(font
         ("1.1 Boots", "1 Safety"),
         ("2 Service", "Pump manual"),
     ]
+
+
+def test_bullets_drawn_apart_belong_to_their_items():
+    from reportlab.platypus import ListFlowable, ListItem
+
+    style = getSampleStyleSheet()["BodyText"]
+    items = [ListItem(Paragraph(text, style)) for text in ("first thing", "second thing")]
+    nodes = parse_bytes(
+        build([Paragraph("We need:", style), ListFlowable(items, bulletType="bullet")]), "a.pdf"
+    )
+    assert [n.text for n in nodes if n.kind == "ListItem"] == ["first thing", "second thing"]
+    assert not [n for n in nodes if n.kind == "Section"]
+
+
+def test_a_paragraph_of_a_column_is_one_paragraph():
+    stream = io.BytesIO()
+    canvas = Canvas(stream, pagesize=(600, 800))
+    for x in (40, 320):
+        for row in range(8):
+            # Every sentence ends inside a line of its column.
+            canvas.drawString(x, 700 - 14 * row, "water flows. Then the pump stops and water")
+    canvas.save()
+    nodes = parse_bytes(stream.getvalue(), "a.pdf")
+    assert len([n for n in nodes if n.kind == "Paragraph"]) == 1
