@@ -27,12 +27,12 @@ class DecayPolicy:
             removes it, >= 0.
 
     Example:
-        >>> DecayPolicy().half_lives["Turn"]
-        180.0
+        >>> DecayPolicy().half_lives["Task"]
+        90.0
     """
 
     half_lives: Mapping[str, float] = field(
-        default_factory=lambda: {"Turn": 180.0, "Note": 365.0, "Task": 90.0}
+        default_factory=lambda: {"Note": 365.0, "Task": 90.0}
     )
     growth: float = 1.0
     archive_below: float = 0.0001

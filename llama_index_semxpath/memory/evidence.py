@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,12 +28,12 @@ from llama_index_semxpath.text import words
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-#: Unit vectors of the turns at some rows, one a row.
+#: Unit vectors of the turns at some rows, one a row; NaN where there is none.
 Vectors = Callable[[Rows], NDArray[np.float32]]
 
 _K1, _B = 1.2, 0.75
 #: Turns whose meaning is compared; of more, the likeliest by words, date and speaker.
-_COMPARED = 20_000
+_COMPARED = 4_000
 #: Days after a period in which people still tell what happened in it.
 _TOLD_LATER = 10
 _TOLD = 0.5
@@ -122,13 +124,15 @@ class EvidenceIndex:
     def __post_init__(self) -> None:
         given, self.turns = self.turns, []
         self.ids: list[str] = []
-        self._postings: dict[str, tuple[list[int], list[int]]] = {}
-        self._lengths: list[int] = []
+        self._postings: dict[str, tuple[array[int], array[float]]] = {}
+        self._lengths = array("d")
         self._sessions: dict[str, int] = {}
-        self._session: list[int] = []
+        self._session = array("q")
+        self._before = array("q")
+        self._last: dict[str, int] = {}
         self._speakers: dict[str, int] = {}
-        self._speaker: list[int] = []
-        self._times: list[float] = []
+        self._speaker = array("q")
+        self._times = array("d")
         self._arrays: _Arrays | None = None
         self.extend(given)
 
@@ -144,12 +148,35 @@ class EvidenceIndex:
             stems = content_stems(turn.text)
             self._lengths.append(len(stems))
             for stem in set(stems):
-                rows, counts = self._postings.setdefault(stem, ([], []))
+                rows, counts = self._postings.setdefault(stem, (array("q"), array("d")))
                 rows.append(row)
                 counts.append(stems.count(stem))
+            self._before.append(self._last.get(turn.session, -1))
+            self._last[turn.session] = row
             self._session.append(self._sessions.setdefault(turn.session, len(self._sessions)))
             self._speaker.append(self._speakers.setdefault(turn.speaker, len(self._speakers)))
             self._times.append(turn.time.timestamp() if turn.time else np.nan)
+        self._arrays = None
+
+    @property
+    def speakers(self) -> list[str]:
+        """Names of those who spoke."""
+        return [name for name in self._speakers if name]
+
+    @property
+    def times(self) -> Floats:
+        """When each turn was said, in seconds; NaN where that is not known."""
+        return self._current().times
+
+    def blank(self, row: int) -> None:
+        """Take the words of a turn away, so that nothing of it counts any more."""
+        turn = self.turns[row]
+        for stem in set(content_stems(turn.text)):
+            rows, counts = self._postings[stem]
+            counts[bisect_left(rows, row)] = 0.0
+        self._lengths[row] = 0.0
+        self._times[row] = np.nan
+        self.turns[row] = Utterance(turn.id, "", turn.session)
         self._arrays = None
 
     def grade(
@@ -193,13 +220,12 @@ class EvidenceIndex:
 
     def _current(self) -> _Arrays:
         if self._arrays is None:
-            session = np.array(self._session, np.intp)
             self._arrays = _Arrays(
-                session=session,
-                lengths=np.array(self._lengths, np.float64),
+                session=np.array(self._session, np.intp),
+                lengths=np.array(self._lengths),
                 speaker=np.array(self._speaker, np.intp),
-                times=np.array(self._times, np.float64),
-                follows=np.concatenate(([False], session[1:] == session[:-1])),
+                times=np.array(self._times),
+                previous=np.array(self._before, np.intp),
             )
         return self._arrays
 
@@ -211,12 +237,11 @@ class EvidenceIndex:
         for stem in stems:
             if stem not in self._postings:
                 continue
-            rows, times = self._postings[stem]
+            rows, times = (np.array(one) for one in self._postings[stem])
             held = np.zeros(count)
             held[rows] = times
-            in_session = np.bincount(
-                arrays.session[rows], np.array(times, np.float64), minlength=sessions
-            ).astype(np.float64)
+            in_session = np.zeros(sessions)
+            np.add.at(in_session, arrays.session[rows], times)
             _add_bm25(scores[0], held, arrays.lengths)
             _add_bm25(scores[1], arrays.around(held), around)
             _add_bm25(scores[2], in_session, whole)
@@ -269,20 +294,19 @@ class _Arrays:
     lengths: Floats
     speaker: NDArray[np.intp]
     times: Floats
-    follows: NDArray[np.bool_]
+    #: Row of the turn before in the session, -1 for the first.
+    previous: NDArray[np.intp]
 
     def before(self, values: Floats) -> Floats:
         """What the turn before has, 0 for the first of a session."""
-        moved = np.zeros_like(values)
-        moved[1:] = values[:-1]
-        return np.where(self.follows, moved, 0.0)
+        return np.where(self.previous >= 0, values[self.previous], 0.0)
 
     def around(self, values: Floats) -> Floats:
         """The sum over a turn and its two neighbours in the session."""
-        after = np.zeros_like(values)
-        after[:-1] = np.where(self.follows[1:], values[1:], 0.0)
-        result: Floats = values + self.before(values) + after
-        return result
+        later = np.flatnonzero(self.previous >= 0)
+        total = values + self.before(values)
+        total[self.previous[later]] += values[later]
+        return total
 
 
 @lru_cache(maxsize=65_536)
@@ -304,8 +328,13 @@ def stems(tokens: Sequence[str]) -> list[str]:
         >>> stems(["painted", "合同"])
         ['paint', '合同']
     """
-    found: list[str] = _stemmer().stemWords(list(tokens))
-    return found
+    return [_stem(token) for token in tokens]
+
+
+@lru_cache(maxsize=262_144)
+def _stem(word: str) -> str:
+    # A vocabulary is small beside what is said with it, and the stemmer is slow.
+    return str(_stemmer().stemWord(word)) if word.isascii() else word
 
 
 def names(text: str, name: str) -> bool:
@@ -364,8 +393,10 @@ def _by_meaning(
         rows = np.sort(np.argpartition(-likely, _COMPARED)[:_COMPARED])
     cosines = np.full(len(likely), np.nan)
     cosines[rows] = vectors(rows) @ question
-    known = cosines[rows]
-    spread = float(np.nanstd(known)) or 1.0
-    standing = np.nan_to_num((cosines - float(np.nanmean(known))) / spread / 4)
+    known = cosines[~np.isnan(cosines)]
+    if not len(known):
+        return np.zeros(len(likely))
+    spread = float(known.std()) or 1.0
+    standing = np.nan_to_num((cosines - float(known.mean())) / spread / 4)
     result: Floats = (standing + arrays.before(standing)) / 2
     return result

@@ -98,7 +98,14 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _of_sentence(sentence: str, schema: FactSchema) -> Iterator[Fact]:
-    yield from (chinese if has_han(sentence) else english).facts_of(sentence, schema)
+    if has_han(sentence):
+        yield from chinese.facts_of(sentence, schema)
+        return
+    found = list(english.facts_of(sentence, schema))
+    if not found and sentence[0].islower():
+        # Notes on a person leave the subject out: "takes the bus to work".
+        found = list(english.facts_of(f"I {sentence}", schema))
+    yield from found
 
 
 def _unquoted(match: re.Match[str]) -> str:
