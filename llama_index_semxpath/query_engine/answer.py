@@ -99,7 +99,12 @@ def not_found(question: str) -> str:
 
 
 def extract_answer(
-    question: str, passages: Sequence[Passage], *, limit: int = 4, characters: int = 1200
+    question: str,
+    passages: Sequence[Passage],
+    *,
+    limit: int = 4,
+    characters: int = 1200,
+    comparison: bool = False,
 ) -> Extract:
     """Picks the spans that say most of what the question asks.
 
@@ -114,6 +119,8 @@ def extract_answer(
         passages: Pieces of the sources, best first.
         limit: Most spans in the answer, 1 or more.
         characters: Most characters in the answer, over and above the first span.
+        comparison: Set side by side what is compared: of a table the rows that the question
+            names, of several places what each says.
 
     Returns:
         The answer with its citations; ``found`` is false when no span covers enough of it.
@@ -143,9 +150,11 @@ def extract_answer(
             return _render(question, near, near[0].passage.meaning)
         return Extract(not_found(question), found=False, confidence=round(best, 3))
     chosen = _choose(spans, weights, total, limit, characters)
+    if comparison:
+        chosen = _named_rows(question, spans, chosen)
     covered = frozenset().union(*(_all_words(span) for span in chosen))
     share = sum(weights[word] for word in wanted if word in covered) / total
-    return _render(question, chosen, min(1.0, share))
+    return _render(question, chosen, min(1.0, share), side_by_side=comparison)
 
 
 def _spans(question: str, passage: Passage) -> Iterable[_Span]:
@@ -236,7 +245,9 @@ def _in_order_of_place(spans: Sequence[_Span], characters: int) -> list[_Span]:
     return chosen
 
 
-def _render(question: str, chosen: Sequence[_Span], confidence: float) -> Extract:
+def _render(
+    question: str, chosen: Sequence[_Span], confidence: float, *, side_by_side: bool = False
+) -> Extract:
     """Spans of one source together, in document order; rows of one table as one table."""
     numbers: dict[int, int] = {}
     order = {span.passage.source: -place for place, span in reversed(list(enumerate(chosen)))}
@@ -247,6 +258,9 @@ def _render(question: str, chosen: Sequence[_Span], confidence: float) -> Extrac
         if any(not span.passage.exact for span in mine):
             mine.sort(key=lambda span: span.place)
         lines.extend(_blocks(question, mine, numbers[source]))
+    prose = not any(span.passage.cells or span.passage.kind == "Code" for span in chosen)
+    if side_by_side and prose and len(numbers) > 1:
+        lines = [_places_table(question, chosen, numbers)]
     return Extract(
         "\n\n".join(lines),
         {number: source for source, number in numbers.items()},
@@ -269,6 +283,39 @@ def _blocks(question: str, spans: Sequence[_Span], number: int) -> list[str]:
             blocks.append(f"```\n{span.text.rstrip()}\n```\n[{number}]")
     blocks.extend(f"{_table(columns, rows)}\n[{number}]" for columns, rows in tables.items())
     return blocks
+
+
+def _named_rows(question: str, spans: Sequence[_Span], chosen: Sequence[_Span]) -> list[_Span]:
+    """What was chosen, with a table cut to the rows that the question names, all of them."""
+    said = question.lower()
+
+    def is_named(span: _Span) -> bool:
+        cells = [cell.strip().lower() for cell in span.passage.cells]
+        return any(len(cell) > 1 and not cell.isdigit() and cell in said for cell in cells)
+
+    kept = list(chosen)
+    for columns in dict.fromkeys(span.passage.columns for span in chosen if span.passage.cells):
+        of_it = [span for span in spans if span.passage.cells and span.passage.columns == columns]
+        named = [span for span in of_it if is_named(span)]
+        if len(named) < 2:
+            continue
+        place = next(at for at, one in enumerate(kept) if one.passage.columns == columns)
+        others = [one for one in kept if not (one.passage.cells and one.passage.columns == columns)]
+        kept = [*others[:place], *named, *others[place:]]
+    return kept
+
+
+def _places_table(question: str, chosen: Sequence[_Span], numbers: dict[int, int]) -> str:
+    """What each of several places says, one line a place."""
+    head = ("出处", "内容") if is_cjk(question) else ("Place", "What it says")
+    rows = []
+    for source, number in numbers.items():
+        mine = sorted((s for s in chosen if s.passage.source == source), key=lambda s: s.place)
+        path = mine[0].passage.path
+        told = " ".join(span.text for span in mine)
+        cells = (" › ".join(path[-2:]), f"{told} [{number}]")
+        rows.append(Passage(source, "", cells=cells))
+    return _table(head, rows)
 
 
 def _table(columns: tuple[str, ...], rows: Sequence[Passage]) -> str:

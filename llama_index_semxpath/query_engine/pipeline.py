@@ -172,8 +172,11 @@ def extractive(prepared: Prepared) -> Answer:
         answer = finish(prepared, Extract(not_found(outcome.question), found=False))
         answer.confidence_reasons = ["no passage was found"]
         return answer
+    comparing = outcome.intent.kind == "comparison"
     limit = 8 if outcome.intent.kind in ("procedure", "summary", "comparison") else 4
-    answer = finish(prepared, extract_answer(outcome.question, passages, limit=limit))
+    answer = finish(
+        prepared, extract_answer(outcome.question, passages, limit=limit, comparison=comparing)
+    )
     answer.confidence_reasons = [_ground(answer, any(one.exact for one in passages))]
     return answer
 

@@ -64,6 +64,38 @@ def test_chinese_numbers_are_preferred_where_a_number_is_asked() -> None:
     assert "15天" in extract_answer("高级员工的年假有多少天？", passages).text
 
 
+def level(name: str, days: str, source: int = 0) -> Passage:
+    return Passage(
+        source, f"{name} | {days}", "Row", ("Leave",), columns=("Level", "Days"), cells=(name, days)
+    )
+
+
+def test_a_comparison_shows_the_rows_that_are_compared() -> None:
+    rows = [level("Junior", "10"), level("Middle", "12"), level("Senior", "15"), LEAVE]
+    extract = extract_answer(
+        "Compare the days of leave of junior and senior level", rows, comparison=True, limit=8
+    )
+    table = [line for line in extract.text.splitlines() if line.startswith("|")]
+    assert table == ["| Level | Days |", "| --- | --- |", "| Junior | 10 |", "| Senior | 15 |"]
+
+
+def test_a_comparison_of_places_is_a_small_table() -> None:
+    passages = [
+        Passage(0, "The old rule pays 500 for a hotel.", path=("Rules 2022", "Hotel")),
+        Passage(1, "The new rule pays 650 for a hotel.", path=("Rules 2024", "Hotel")),
+    ]
+    extract = extract_answer(
+        "Compare the old rule and the new rule for a hotel", passages, comparison=True
+    )
+    assert extract.text.splitlines() == [
+        "| Place | What it says |",
+        "| --- | --- |",
+        "| Rules 2022 › Hotel | The old rule pays 500 for a hotel. [1] |",
+        "| Rules 2024 › Hotel | The new rule pays 650 for a hotel. [2] |",
+    ]
+    assert extract.cited == {1: 0, 2: 1}
+
+
 @given(
     st.text(max_size=60),
     st.lists(st.builds(Passage, st.integers(0, 2), st.text(max_size=80)), max_size=4),
