@@ -49,6 +49,9 @@ _NUMBER_ASKED = re.compile(
     re.IGNORECASE,
 )
 
+#: What a title is worth that says just what is asked.
+_TITLED = 2.0
+
 #: Nearness in meaning to the question, in [0, 1], by node id, for nodes of some documents.
 Nearness = Callable[[Sequence[str]], Mapping[str, float]]
 
@@ -85,6 +88,7 @@ def rank_packs(
     *,
     question: str = "",
     nearness: Nearness | None = None,
+    titled: Mapping[str, float] | None = None,
 ) -> list[Ranked]:
     """Packs of some candidate documents, best first.
 
@@ -93,6 +97,7 @@ def rank_packs(
         documents: The candidates, the likeliest first.
         question: The question itself, for the kind of thing it asks for.
         nearness: Tells what is near in meaning; asked for the chosen documents only.
+        titled: How far the titles of sections say what is asked, in [0, 1], by order key.
 
     Returns:
         All packs that share a word with the question or stand in a chosen document.
@@ -105,6 +110,9 @@ def rank_packs(
     # A document may hold all the words by chance: the likeliest candidate and those of the best
     # places are heard as well.
     chosen = {*_cover(asked, documents, whole), 0, *_of_best(overall)}
+    titled = titled or {}
+    sections = {place: {pack.section for pack in one.packs} for place, one in enumerate(documents)}
+    chosen |= {place for place, inside in sections.items() if inside & titled.keys()}
     names = {word for place in chosen for word in asked if _names(word, documents[place])}
     near = nearness([documents[place].id for place in sorted(chosen)]) if nearness else {}
     dated = _DATED if _DATE_ASKED.search(question) else 0.0
@@ -125,6 +133,7 @@ def rank_packs(
             if at not in chosen and not among.get(place):
                 continue
             score = base + among.get(place, 0.0) + within.get(place, 0.0) + meant.get(place, 0.0)
+            score += _TITLED * titled.get(pack.section, 0.0)
             score += (dated if pack.dated else 0.0) + (counted if pack.counted else 0.0)
             found.append((score, at, place))
     found.sort(key=lambda one: (-one[0], one[1], one[2]))

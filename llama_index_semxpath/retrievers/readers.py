@@ -12,6 +12,7 @@ from llama_index_semxpath.index.reader import Reader
 from llama_index_semxpath.retrievers.evidence import Principal
 from llama_index_semxpath.retrievers.packs import DocumentPacks, pack_document
 from llama_index_semxpath.retrievers.reading import QuestionReader
+from llama_index_semxpath.retrievers.titles import TitleIndex
 from llama_index_semxpath.tree.table import TreeTable
 
 _MOST_READERS = 16
@@ -23,6 +24,7 @@ class _Eyes:
     whole: TreeTable
     table: TreeTable
     reader: QuestionReader
+    titles: TitleIndex
 
 
 class Library:
@@ -45,6 +47,10 @@ class Library:
     def reader(self, principal: Principal) -> QuestionReader:
         """Reads questions in the words of what the principal may see."""
         return self._see(principal).reader
+
+    def titles(self, principal: Principal) -> TitleIndex:
+        """Titles of the sections that the principal may see."""
+        return self._see(principal).titles
 
     def packs(self, documents: list[str], principal: Principal) -> list[DocumentPacks]:
         """Documents as packs, those that the principal may not see left out."""
@@ -78,7 +84,7 @@ class Library:
             eyes = self._eyes.get(labels)
         if eyes is None or eyes.whole is not whole:
             table = self.source.view(principal)
-            eyes = _Eyes(whole, table, QuestionReader(table))
+            eyes = _Eyes(whole, table, QuestionReader(table), TitleIndex(table))
         with self._lock:
             self._eyes[labels] = eyes
             self._eyes.move_to_end(labels)

@@ -26,6 +26,8 @@ _CANDIDATES = 24
 _MOST_EXACT = 5000
 #: Threshold of a second try where nothing is near enough in meaning.
 _WIDER = 0.2
+#: Sections that are looked at because of their titles.
+_MOST_TITLED = 8
 #: Best packs that tell whether the documents use the question's words.
 _BEST = 3
 
@@ -157,7 +159,9 @@ class TreeRoute:
             return Found(reasons=("the question has no words to search by",))
         source = self._library.source
         inside = self._inside(scope, principal)
+        titled = self._titled(asked, inside, principal)
         documents = self._candidates(question, inside, principal)
+        documents += [doc for doc in dict.fromkeys(titled.values()) if doc not in documents]
         evidence: list[Evidence] = []
         table = source.table
         packed = self._library.packs(documents, principal)
@@ -167,9 +171,11 @@ class TreeRoute:
             packed,
             question=question,
             nearness=lambda docs: self._near(question, docs, principal, reasons),
+            titled=dict(titled),
         )
-        rarity = {word: _rarity(word, packed) for word in asked}
-        held = [word for word in asked if any(one.holds(word) for one in ranking[:_BEST])]
+        plain = list(search_words(question, pairs=False))
+        rarity = {word: _rarity(word, packed) for word in plain}
+        held = [word for word in plain if any(one.holds(word) for one in ranking[:_BEST])]
         total = sum(rarity.values())
         coverage = sum(rarity[word] for word in held) / total if total else 0.0
         for ranked in ranking:
@@ -182,6 +188,24 @@ class TreeRoute:
             if len(evidence) >= limit:
                 break
         return Found(evidence[:limit], reasons=tuple(reasons), coverage=coverage)
+
+    def _titled(
+        self, asked: Sequence[str], inside: Mask | None, principal: Principal
+    ) -> dict[tuple[str, float], str]:
+        """Sections whose titles say what is asked: order key and share, with their document."""
+        table = self._library.table(principal)
+        orders = table.orders
+        fits = self._library.titles(principal).fits(asked)
+        best = sorted(fits, key=lambda row: -fits[row])[:_MOST_TITLED]
+        found: dict[tuple[str, float], str] = {}
+        for row in best:
+            doc = int(table.doc[row])
+            whole = self._library.source.table.position(table.ids[row])
+            if orders is None or doc < 0 or whole is None:
+                continue
+            if inside is None or inside[whole]:
+                found[orders[row], fits[row]] = table.docs[doc]
+        return found
 
     def _near(
         self, question: str, documents: Sequence[str], principal: Principal, reasons: list[str]

@@ -77,11 +77,15 @@ def words(text: str, *, pairs: bool = True) -> list[str]:
     return found
 
 
-def search_words(*texts: str) -> Counter[str]:
+def search_words(*texts: str, pairs: bool = True) -> Counter[str]:
     """Counts of the words that texts are searched by.
 
     Words that say nothing are left out; English words are cut to their stems (Porter, "Snowball",
     2001).
+
+    Args:
+        texts: Any texts.
+        pairs: Whether to add the pairs of Chinese characters that are no words.
 
     Example:
         >>> sorted(search_words("distributing the 年假 of employees"))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from llama_index_semxpath.retrievers.reading import build
 from llama_index_semxpath.retrievers.reading.fields import field_conditions, field_for
 from llama_index_semxpath.retrievers.reading.lexicon import NONE_OF
+from llama_index_semxpath.retrievers.reading.narrowing import nested_rows, told_apart
 from llama_index_semxpath.retrievers.reading.nouns import (
     SIDES,
     Noun,
@@ -139,26 +140,47 @@ class QuestionReader:
 
     def _read_places(self, question: str, places: Sequence[Place]) -> Reading:
         table = self.vocabulary.table
+        places = _merged(places)
         chain = [places[0]]
         for place in places[1:]:
             if any(_holds(table, chain[-1].rows, place.rows)):
                 chain.append(place)
             elif any(_holds(table, place.rows, chain[0].rows)):
                 chain.insert(0, place)
-        steps: list[ast.Step] = []
-        for place in chain:
-            assert place.condition is not None
-            steps.extend(build.descend(place.kind, build.where(place.condition)))
+        others = [place for place in places if place not in chain]
         rest = question
         for place in sorted(places, key=lambda one: -one.start):
             rest = f"{rest[: place.start]} {rest[place.end :]}"
-        wanted = self._part_wanted(rest)
+        topic = [word for word in content_words(rest) if word not in _SAID_OF_PLACES]
         reasons = [f"“{place.said}” is a place" for place in chain]
+        notes: tuple[str, ...] = ()
+        steps: list[ast.Step] = []
+        rows = nested_rows(table, [place.rows for place in chain])
+        if not others and len(rows) > 1:
+            # Several places are called so: what else the question says tells which is meant.
+            meant, said = told_apart(table, rows, topic)
+            if meant is not None:
+                own, kind, title = meant
+                test = build.equals("title", [title])
+                if own:
+                    condition = chain[-1].condition
+                    assert condition is not None
+                    both = ast.Binary("and", condition, test)
+                    chain[-1] = replace(chain[-1], condition=both)
+                else:
+                    steps.extend(build.descend(kind, build.where(test)))
+                topic = [word for word in topic if word not in said]
+                reasons.append(f"of {len(rows)} the one in “{title}” is meant")
+            else:
+                notes = (_where(table, rows, chain[-1].said),)
+        for place in chain:
+            assert place.condition is not None
+            steps.extend(build.descend(place.kind, build.where(place.condition)))
+        wanted = self._part_wanted(rest)
         if wanted is not None:
             steps.extend(build.descend(wanted))
             reasons.append(f"it asks for {wanted} there")
         query = to_text(build.path(steps))
-        others = [place for place in places if place not in chain]
         if others:
             # Two places that do not nest are both meant, as in a comparison.
             paths = [query] + [
@@ -168,8 +190,7 @@ class QuestionReader:
             ]
             query = " | ".join(paths)
             reasons.extend(f"“{place.said}” is a place" for place in others)
-        topic = tuple(word for word in content_words(rest) if word not in _SAID_OF_PLACES)
-        return Reading(query, tuple(reasons), topic, places=True)
+        return Reading(query, tuple(reasons), tuple(topic), places=True, notes=notes)
 
     def _part_wanted(self, rest: str) -> str | None:
         """A kind of block that the question asks for inside the place."""
@@ -524,6 +545,34 @@ cover covers state states provide provides 哪里
 """
 #: What is said of a place that asks for nothing more than the place.
 _SAID_OF_PLACES = frozenset(_SAID_OF_PLACES_WORDS.split())
+
+
+def _merged(places: Sequence[Place]) -> list[Place]:
+    """Places that may be one (“第五条年假”: a number and a title) as one place."""
+    found: list[Place] = []
+    for place in places:
+        same = next((at for at, one in enumerate(found) if one.rows & place.rows), None)
+        if same is None or place.condition is None or found[same].condition is None:
+            found.append(place)
+            continue
+        one = found[same]
+        assert one.condition is not None
+        found[same] = replace(
+            one,
+            said=f"{one.said} {place.said}",
+            start=min(one.start, place.start),
+            end=max(one.end, place.end),
+            condition=ast.Binary("and", one.condition, place.condition),
+            rows=one.rows & place.rows,
+        )
+    return found
+
+
+def _where(table: TreeTable, rows: Sequence[int], said: str) -> str:
+    """In which documents the places stand that are called alike."""
+    docs = dict.fromkeys(table.docs[int(table.doc[row])] for row in rows if table.doc[row] >= 0)
+    shown = ", ".join(list(docs)[:5])
+    return f"“{said}” stands in {len(rows)} places of {len(docs)} documents: {shown}"
 
 
 def _holds(table: TreeTable, outer: frozenset[int], inner: frozenset[int]) -> list[bool]:
