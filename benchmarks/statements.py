@@ -41,7 +41,7 @@ class Count:
     note: str = ""
 
     def __str__(self) -> str:
-        return f"{self.statements:,} / {self.bytes / 1e3:,.0f} kB{self.note}"
+        return f"{self.statements:,} / {self.bytes / 1e3:,.1f} kB{self.note}"
 
 
 @contextmanager
