@@ -170,6 +170,19 @@ class AmbiguousTargetError(SemXPathError):
         self.candidates = tuple(candidates)
 
 
+class MergeConflictError(StoreError):
+    """A branch and the memory it came from changed the same nodes in different ways.
+
+    Args:
+        message: What is wrong.
+        nodes: Ids of those nodes.
+    """
+
+    def __init__(self, message: str, nodes: Sequence[str], *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.nodes = tuple(nodes)
+
+
 def _blank(char: str) -> str:
     # A caret must stand under full-width characters too.
     return "　" if ord(char) > 0x2E7F else " "

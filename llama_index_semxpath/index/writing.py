@@ -16,7 +16,8 @@ from llama_index_semxpath.index.catalog_writer import TARGETS, CatalogWriter, Wr
 from llama_index_semxpath.index.codec import digest, printable
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.database import Turn
-from llama_index_semxpath.index.edits import Keep, TreeEditor
+from llama_index_semxpath.index.edit_rows import Keep
+from llama_index_semxpath.index.edits import TreeEditor
 from llama_index_semxpath.index.embedding import Vector, unit
 from llama_index_semxpath.index.facts import relate
 from llama_index_semxpath.index.history_rows import Signature

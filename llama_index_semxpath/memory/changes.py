@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from llama_index_semxpath.index.edits import Touched
+from llama_index_semxpath.index.edit_rows import Touched
 from llama_index_semxpath.index.match import json_value
 from llama_index_semxpath.tree.node import TreeNode
 
@@ -45,6 +45,15 @@ class Change:
 
     def __bool__(self) -> bool:
         return bool(self.ids)
+
+    def __str__(self) -> str:
+        counts = {"added": self.added, "changed": self.changed, "moved": self.moved,
+                  "removed": self.removed}  # fmt: skip
+        told = [f"{len(ids)} {name}" for name, ids in counts.items() if ids] or ["nothing"]
+        why = f" ({self.reason})" if self.reason else ""
+        return f"revision {self.revision} by {self.author}: {self.what}{why}, {', '.join(told)}"
+
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """The change as JSON values."""
@@ -137,6 +146,17 @@ class Diff:
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed or self.moved)
+
+    def within(self, doc: str) -> Diff:
+        """The part of it that concerns one tree."""
+        return Diff(
+            self.first,
+            self.second,
+            tuple(node for node in self.added if node.doc == doc),
+            tuple(node for node in self.removed if node.doc == doc),
+            tuple(item for item in self.changed if item.after.doc == doc),
+            tuple(item for item in self.moved if doc in (item.after.doc, item.before.doc)),
+        )
 
     def lines(self) -> Iterator[str]:
         """One line a difference: ``+`` new, ``-`` gone, ``~`` changed, ``>`` moved."""

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from llama_index_semxpath.errors import StoreError
-from llama_index_semxpath.index.access import Principal, principal_labels
+from llama_index_semxpath.index.access import Principal
 from llama_index_semxpath.index.config import StoreConfig
-from llama_index_semxpath.index.edits import Rights
-from llama_index_semxpath.index.history import History, NodeVersion, When, purge
-from llama_index_semxpath.index.history_rows import Revision, Signature
 from llama_index_semxpath.index.match import Match, QueryResult
 from llama_index_semxpath.memory import editing
-from llama_index_semxpath.memory.changes import Change, Diff, collected, make_diff
-from llama_index_semxpath.memory.editing import Edit, Targets
+from llama_index_semxpath.memory.base import done, is_path
+from llama_index_semxpath.memory.changes import Change
+from llama_index_semxpath.memory.editing import Targets
 from llama_index_semxpath.memory.exporting import tree_json, tree_xml
 from llama_index_semxpath.memory.records import Record, as_record, tree_record
-from llama_index_semxpath.memory.views import MemoryView, lenient_query, past, tree_nodes
-from llama_index_semxpath.node_parser.options import ParseOptions
-from llama_index_semxpath.node_parser.tokens import token_counter
+from llama_index_semxpath.memory.versions import VersionedMemory
+from llama_index_semxpath.memory.views import lenient_query, tree_nodes
 from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.xpath import ast, parse, parse_update, update_text
 from llama_index_semxpath.xpath.update import check_update
 
 if TYPE_CHECKING:
     from llama_index_semxpath.index.base import SemXPathIndex
-    from llama_index_semxpath.index.reader import Reader
 
 #: A node of the memory: its id, a match, or a SemXPath that selects it.
 Target = str | Match
@@ -42,7 +36,7 @@ def _utc_now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
 
 
-class StructuredMemory:
+class StructuredMemory(VersionedMemory):
     """Memory of an agent: trees of records with kinds of its own, addressed by SemXPath.
 
     Each change is a version with author, time and reason; any version can be read, compared and
@@ -68,22 +62,6 @@ class StructuredMemory:
         (1, 'undo of revision 2')
         >>> memory.close(); folder.cleanup()
     """
-
-    def __init__(
-        self,
-        index: SemXPathIndex,
-        *,
-        author: str = "user",
-        clock: Callable[[], dt.datetime] = _utc_now,
-        principal: Principal = None,
-        embed: bool = True,
-    ) -> None:
-        self.index = index
-        self.author = author
-        self.clock = clock
-        self.principal = None if principal is None else principal_labels(principal)
-        self.embed = embed
-        self._count = token_counter(ParseOptions())
 
     @classmethod
     def from_defaults(
@@ -126,104 +104,7 @@ class StructuredMemory:
         """Name of the class."""
         return "StructuredMemory"
 
-    def close(self) -> None:
-        """Closes the store."""
-        self.index.close()
-
-    def __enter__(self) -> StructuredMemory:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        catalog = self.index.catalog
-        return (
-            f"StructuredMemory('{self.index.config.store}', {len(catalog.documents())} trees, "
-            f"{catalog.count_nodes()} nodes, revision {catalog.version})"
-        )
-
-    @property
-    def reader(self) -> Reader:
-        """Reads the present version."""
-        return self.index.reader
-
-    @property
-    def history_reader(self) -> History:
-        """Reads revisions and versions of nodes."""
-        return History(self.index.catalog)
-
-    def now(self) -> dt.datetime:
-        """The time of a change made now: the clock's, but never before the last change.
-
-        Raises:
-            StoreError: The clock tells a time without a time zone.
-        """
-        now = self.clock()
-        if now.tzinfo is None:
-            raise StoreError("the clock tells a time without a time zone", hint="use datetime.UTC")
-        last = self.history_reader.revisions(1)
-        return max(now, last[0].time) if last else now
-
     # Writing
-
-    @contextmanager
-    def change(
-        self,
-        reason: str = "",
-        *,
-        what: str = "edit",
-        author: str | None = None,
-        principal: Principal = None,
-        time: dt.datetime | None = None,
-    ) -> Iterator[Edit]:
-        """A unit of work: all edits within become one change, or none of them takes effect.
-
-        Args:
-            reason: Why.
-            what: What is done, in a few words.
-            author: Who does it; by default the memory's author.
-            principal: Labels of who does it; by default the memory's.
-            time: When; by default now.
-
-        Raises:
-            StoreLockedError: Another writer did not finish in time.
-
-        Example:
-            >>> import tempfile
-            >>> folder = tempfile.TemporaryDirectory()
-            >>> memory = StructuredMemory.from_defaults(folder.name, embed=False)
-            >>> with memory.change("first meeting") as edit:
-            ...     rio = edit.add(Record("User", attributes={"name": "Rio"}), None)
-            ...     fact = edit.add(Record("Fact", "likes tea"), rio)
-            >>> edit.change.added == (rio, fact), edit.change.reason
-            (True, 'first meeting')
-            >>> memory.close(); folder.cleanup()
-        """
-        who = self._who(principal)
-        signature = Signature(self.author if author is None else author, reason, what)
-        writer = self.index.writer
-        with writer.lock.hold():
-            now = self.now() if time is None else time
-            signature = Signature(signature.author, reason, what, now)
-            catalog = self.index.catalog
-            rights = Rights(who, catalog.labelled(), self.index.config.default_access)
-            with writer.edit(
-                lambda catalog_writer, keep: Edit(catalog_writer, keep, rights, self._count),
-                signature,
-                embed=self.embed,
-            ) as edit:
-                yield edit
-            version = catalog.version
-            revision = self.history_reader.revision(version)
-        edit.change = Change(
-            version,
-            max(now, revision.time),
-            signature.author,
-            reason,
-            what,
-            **collected(edit.documents.values()),
-        )
 
     def remember(
         self,
@@ -259,7 +140,7 @@ class StructuredMemory:
             StoreError: There is no such node, or nothing to remember.
         """
         own = None if labels is None else frozenset(labels)
-        who = self._who(principal)
+        who = self.who(principal)
         if into is None and own is None:
             own = who
         record = as_record(node, kind, attributes, own)
@@ -269,8 +150,8 @@ class StructuredMemory:
             if into is None:
                 edit.add(record)
             else:
-                editing.put(edit, record, where, self._one(into, who))
-        return self._done(edit)
+                editing.put(edit, record, where, self.one(into, who))
+        return done(edit)
 
     def revise(
         self,
@@ -296,12 +177,12 @@ class StructuredMemory:
             author: Who revises.
             principal: Labels of who revises.
         """
-        who = self._who(principal)
+        who = self.who(principal)
         own = None if labels is None else frozenset(labels)
         with self.change(reason, what="revise", author=author, principal=who) as edit:
-            id_ = self._one(target, who)
+            id_ = self.one(target, who)
             edit.set(id_, attributes=attributes, text=text, kind=kind, labels=own)
-        return self._done(edit)
+        return done(edit)
 
     def forget(
         self,
@@ -321,15 +202,15 @@ class StructuredMemory:
             author: Who forgets.
             principal: Labels of who forgets.
         """
-        who = self._who(principal)
+        who = self.who(principal)
         with self.change(reason, what="forget", author=author, principal=who) as edit:
-            if isinstance(target, str) and _is_path(target):
+            if isinstance(target, str) and is_path(target):
                 path = parse(target)
                 found = Targets(self.reader, who).matches(path, one=not every, every=every)
                 editing.remove(edit, found)
             else:
-                edit.remove(self._one(target, who))
-        return self._done(edit)
+                edit.remove(self.one(target, who))
+        return done(edit)
 
     def move(
         self,
@@ -351,10 +232,10 @@ class StructuredMemory:
             author: Who moves it.
             principal: Labels of who moves it.
         """
-        who = self._who(principal)
+        who = self.who(principal)
         with self.change(reason, what="move", author=author, principal=who) as edit:
-            editing.shift(edit, [self._one(target, who)], where, self._one(anchor, who))
-        return self._done(edit)
+            editing.shift(edit, [self.one(target, who)], where, self.one(anchor, who))
+        return done(edit)
 
     def update(
         self,
@@ -379,7 +260,7 @@ class StructuredMemory:
             AmbiguousTargetError: A target may mean more nodes than one; ``candidates`` has them.
             StoreError: A target selects nothing.
         """
-        who = self._who(principal)
+        who = self.who(principal)
         parsed = parse_update(statement)
         node = getattr(parsed, "node", None)
         # A node given as a parameter is no value; it is checked when its record is made.
@@ -390,7 +271,7 @@ class StructuredMemory:
         what = update_text(parsed)
         with self.change(reason, what=what[:500], author=author, principal=who) as edit:
             editing.carry_out(edit, parsed, Targets(self.reader, who, params))
-        return self._done(edit)
+        return done(edit)
 
     def load_tree(
         self,
@@ -421,43 +302,6 @@ class StructuredMemory:
             record, labels=labels, reason=reason, author=author, principal=principal
         )
 
-    def undo(
-        self,
-        revision: int | None = None,
-        *,
-        author: str | None = None,
-        principal: Principal = None,
-    ) -> Change:
-        """Takes back a change, as a new version; the change itself stays in history.
-
-        Args:
-            revision: Number of the change; by default the last one.
-            author: Who takes it back.
-            principal: Labels of who takes it back.
-
-        Raises:
-            StoreError: A later change touched the same nodes, or there is nothing to undo.
-        """
-        history = self.history_reader
-        number = self.index.catalog.version if revision is None else revision
-        if number <= 0:
-            raise StoreError("there is nothing to undo")
-        history.number(number - 1)
-        with self.change(
-            f"undo of revision {number}", what="undo", author=author, principal=principal
-        ) as edit:
-            ids = history.between(number - 1, number)
-            later = set(history.between(number, self.index.catalog.version)).intersection(ids)
-            if later:
-                raise StoreError(
-                    f"{len(later)} of the nodes were changed again since",
-                    where=f"revision {number}",
-                    hint="undo the later changes first",
-                )
-            before = history.nodes(ids, number - 1)
-            edit.restore({id_: before.get(id_) for id_ in ids})
-        return self._done(edit)
-
     # Reading
 
     def query(
@@ -478,27 +322,27 @@ class StructuredMemory:
             principal: Labels of who asks.
             trace: Record what each step kept and dropped.
         """
-        who = self._who(principal)
+        who = self.who(principal)
         return lenient_query(
             self.reader, query, params=params, top_k=top_k, principal=who, trace=trace
         )
 
     def node(self, id_: str, principal: Principal = None) -> Match | None:
         """One node, ``None`` where there is none that the principal may read."""
-        return self.reader.node(id_, self._who(principal))
+        return self.reader.node(id_, self.who(principal))
 
     def subtree(self, target: Target, principal: Principal = None) -> list[Match]:
         """A node and its descendants, in document order."""
-        who = self._who(principal)
-        return self.reader.subtree(self._one(target, who), who)
+        who = self.who(principal)
+        return self.reader.subtree(self.one(target, who), who)
 
     def trees(self, principal: Principal = None) -> list[Match]:
         """Roots of all trees, in order."""
-        return list(self.reader.query("/*", principal=self._who(principal)))
+        return list(self.reader.query("/*", principal=self.who(principal)))
 
     def schema(self, principal: Principal = None) -> Schema:
         """Kinds and attributes of what the principal may read."""
-        return self.reader.schema(self._who(principal))
+        return self.reader.schema(self.who(principal))
 
     def to_xml(self, tree: str | None = None, principal: Principal = None) -> str:
         """A tree as XML.
@@ -507,81 +351,11 @@ class StructuredMemory:
             tree: Id of its root, or of any node; by default the only tree.
             principal: Labels of who reads.
         """
-        return tree_xml(tree_nodes(self.reader, tree, self._who(principal)))
+        return tree_xml(tree_nodes(self.reader, tree, self.who(principal)))
 
     def to_json(self, tree: str | None = None, principal: Principal = None) -> dict[str, Any]:
         """A tree as plain data: ``kind``, ``id``, ``text``, ``attributes``, ``children``."""
-        return tree_json(tree_nodes(self.reader, tree, self._who(principal)))
-
-    # Versions
-
-    def at(self, when: When, principal: Principal = None) -> MemoryView:
-        """The memory as it was at a moment.
-
-        Args:
-            when: A time; a date is its last moment in UTC; a whole number is a revision.
-            principal: Labels of who reads.
-        """
-        return past(self.reader, when, self._who(principal))
-
-    def version(self, number: int, principal: Principal = None) -> MemoryView:
-        """The memory as a revision left it; a number below 0 counts back from the present."""
-        if number < 0:
-            number = self.index.catalog.version + number
-        return past(self.reader, number, self._who(principal))
-
-    def revisions(self, limit: int | None = None, tree: str | None = None) -> list[Revision]:
-        """Changes, newest first.
-
-        Args:
-            limit: Most of them; ``None`` for all.
-            tree: Only those of this tree.
-        """
-        return self.history_reader.revisions(limit, tree)
-
-    def history(self, target: Target, principal: Principal = None) -> list[NodeVersion]:
-        """All versions of a node, oldest first; versions that the principal may not read are left \
-out."""
-        who = self._who(principal)
-        id_ = target.id if isinstance(target, Match) else target
-        if isinstance(target, str) and _is_path(target):
-            id_ = self._one(target, who)
-        found = []
-        for version in self.history_reader.versions(id_):
-            seen = version.node is None or past(self.reader, version.revision.seq, who).node(id_)
-            if seen:
-                found.append(version)
-        return found if any(version.node for version in found) else []
-
-    def diff(self, first: When, second: When | None = None, principal: Principal = None) -> Diff:
-        """What separates two versions.
-
-        Args:
-            first: The first; see :meth:`at`.
-            second: The second; by default the present.
-            principal: Labels of who reads.
-        """
-        history, who = self.history_reader, self._who(principal)
-        a = history.number(first)
-        b = self.index.catalog.version if second is None else history.number(second)
-        ids = history.between(min(a, b), max(a, b))
-        views = [past(self.reader, number, who).reader for number in (a, b)]
-        before, after = ({m.id: m.node for m in view.nodes(ids, who)} for view in views)
-        return make_diff(a, b, [(before.get(id_), after.get(id_)) for id_ in ids])
-
-    def purge(self, before: When | None = None) -> int:
-        """Forgets for good all earlier versions, or those that ended before a time.
-
-        Returns:
-            Count of the versions of nodes that went.
-        """
-        from llama_index_semxpath.index.history import moment_of
-
-        if isinstance(before, int):
-            time = self.history_reader.revision(before).time
-        else:
-            time = self.now() if before is None else moment_of(before)
-        return purge(self.index.catalog, time)
+        return tree_json(tree_nodes(self.reader, tree, self.who(principal)))
 
     # Other ways in
 
@@ -630,25 +404,3 @@ out."""
     async def alearn(self, turns: Any, **options: Any) -> Any:
         """:meth:`learn` without blocking the event loop."""
         return await asyncio.to_thread(self.learn, turns, **options)
-
-    # Inside
-
-    def _who(self, principal: Principal) -> frozenset[str] | None:
-        return self.principal if principal is None else principal_labels(principal)
-
-    def _one(self, target: Target, principal: frozenset[str] | None) -> str:
-        """Id of the one node that a target means."""
-        if isinstance(target, Match):
-            return target.id
-        if not _is_path(target):
-            return target
-        path: ast.Expr = parse(target)
-        return Targets(self.reader, principal).matches(path, one=True, every=False)[0].id
-
-    def _done(self, edit: Edit) -> Change:
-        assert edit.change is not None
-        return edit.change
-
-
-def _is_path(target: str) -> bool:
-    return target.startswith(("/", "(", "id("))
