@@ -168,10 +168,11 @@ class _Walker:
     # Containers ---------------------------------------------------------------------------------
 
     def _push(self, block: Block) -> None:
-        if len(self._open) > _MAX_DEPTH:
+        self._flush_item()
+        # Text hangs on an item, so the deepest block is never the list itself.
+        if len(self._open) > _MAX_DEPTH and self._open[-1].kind != "List":
             self._too_deep += 1
             return
-        self._flush_item()
         self._open[-1].children.append(block)
         self._open.append(block)
 

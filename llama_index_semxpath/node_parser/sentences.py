@@ -32,6 +32,8 @@ _NUMBERED_NAMES = "fig figs eq eqs sec secs ch chap vol vols no nos art arts p p
 # Never the end of a sentence before a number: "No. 5", but "He said no."
 _NUMBERED = frozenset(_NUMBERED_NAMES.split())
 _TOKEN_BEFORE = re.compile(r"[^\s(\[{\"'“‘（]*$")
+# Characters for each token of the limit in a first cut of a text without any gap.
+_CHARACTERS = 8
 _LONGEST_ABBREVIATION = 12
 _LIST_NUMBER = re.compile(r"\d{1,3}|[A-Za-z]|[ivxIVX]{1,5}")
 
@@ -188,8 +190,12 @@ def _atoms(
 def _even_cuts(
     text: str, offset: int, limit: int, count: Counter
 ) -> Iterator[tuple[int, int, int]]:
-    """Halves of a text, halved again until each is within the limit."""
-    todo = [(0, len(text))]
+    """Halves of a text, halved again until each is within the limit.
+
+    Long texts are cut to a few limits first: counting a word costs more than its length.
+    """
+    step = max(1, _CHARACTERS * limit)
+    todo = [(at, min(at + step, len(text))) for at in range(0, len(text), step)][::-1]
     while todo:
         start, end = todo.pop()
         tokens = count(text[start:end])
