@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llama_index_semxpath.errors import SourceError, StoreError
 from llama_index_semxpath.index import facts
 from llama_index_semxpath.index.access import Principal
+from llama_index_semxpath.index.codec import printable
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.facts import StoredFact
 from llama_index_semxpath.index.match import Match, QueryResult
@@ -181,7 +184,12 @@ class SemXPathIndex:
         """Writes documents; of those that the store holds, only what changed is touched."""
         from llama_index_semxpath.index.sources import document_tree
 
+        if not isinstance(documents, Iterable):
+            raise SourceError(f"a {type(documents).__name__} is no list of documents")
         trees = [TreeSource(document_tree(document, self.options)) for document in documents]
+        for doc, count in Counter(tree.nodes[0].id for tree in trees).items():
+            if count > 1:
+                raise StoreError("two documents of one call have the same id", where=printable(doc))
         return self.write_trees(trees, show_progress=show_progress)
 
     async def arefresh(

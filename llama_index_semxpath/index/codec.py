@@ -59,7 +59,12 @@ def searchable(text: str) -> str:
     Example:
         >>> searchable("a\\ud800")
         'a?'
+
+    Raises:
+        AttributeValueError: It is no string.
     """
+    if not isinstance(text, str):
+        raise AttributeValueError(f"a {type(text).__name__} is no id", hint="an id is a string")
     return text.encode("utf-8", "replace").decode()
 
 

@@ -71,6 +71,9 @@ def check_tree(nodes: Sequence[TreeNode]) -> None:
     """
     if not nodes:
         raise StoreError("a document without nodes cannot be stored")
+    for node in nodes:
+        if not isinstance(node, TreeNode):
+            raise StoreError(f"a {type(node).__name__} is no node of a tree")
     root = nodes[0]
     if root.parent is not None or root.id != root.doc:
         raise StoreError(

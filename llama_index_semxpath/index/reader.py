@@ -15,7 +15,7 @@ from llama_index_semxpath.engines.base import Dataset, Scope, Scorer
 from llama_index_semxpath.engines.memory import MemoryEngine
 from llama_index_semxpath.engines.result import Evaluation, Group
 from llama_index_semxpath.engines.scoring import default_scorer
-from llama_index_semxpath.errors import QueryTypeError, UnknownDocumentError
+from llama_index_semxpath.errors import AttributeValueError, QueryTypeError, UnknownDocumentError
 from llama_index_semxpath.index.access import Principal, principal_labels
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import printable
@@ -229,6 +229,7 @@ class Reader:
         Returns:
             Matches whose ``score`` is the cosine, in [0, 1].
         """
+        _check_question(text, limit)
         with self._now() as moment:
             mask = self._mask(moment, principal)
             inside = self._scope(moment, scope, principal)
@@ -279,6 +280,7 @@ class Reader:
         Returns:
             Matches whose ``score`` is the normalised BM25, in [0, 1].
         """
+        _check_question(text, limit)
         with self._now() as moment:
             wanted = self._wanted(moment, scope, kinds, principal)
             hits: list[tuple[str, float]] = []
@@ -578,3 +580,11 @@ def _entity(table: TreeTable, row: int) -> TreeNode:
     name = str(attributes.get("name", ""))
     order = "" if table.orders is None else table.orders[row]
     return TreeNode(table.ids[row], table.kind_name(row), "", None, name, dict(attributes), order)
+
+
+def _check_question(text: object, limit: object) -> None:
+    """Refuses by name what is no question."""
+    if not isinstance(text, str):
+        raise AttributeValueError(f"a {type(text).__name__} is no text to search for")
+    if not isinstance(limit, int) or isinstance(limit, bool):
+        raise AttributeValueError(f"a limit must be a whole number, not a {type(limit).__name__}")
