@@ -100,6 +100,10 @@ class StructuredRoute:
             return Found(reasons=reasons, topic=topic, missing=missing)
         result = self._run(reading.query, principal)
         query, notes = reading.query, list(reading.notes)
+        if not result and reading.wider is not None:
+            query, said = reading.wider
+            result = self._run(query, principal)
+            notes.append(f"{said}: {len(result)}")
         if not result and reading.graded and not reading.topic:
             # Nothing is near enough in meaning: what comes nearest is shown, and that it does.
             query = f"threshold({_WIDER}, {reading.query})"

@@ -79,7 +79,7 @@ class Bound:
         value: A number, or a date.
         start: Where its words begin in the question.
         end: Where they end.
-        until: For a period (a year, a month), the last day of it; with ``op`` ``=``.
+        until: For a period (a year, a month): with ``op`` ``=`` its last day, with ``>`` its first.
     """
 
     op: ast.Operator
@@ -87,6 +87,12 @@ class Bound:
     start: int
     end: int
     until: dt.date | None = None
+
+    def from_then_on(self) -> Bound:
+        """“After 2024” read as from 2024 on; any other bound is as it was."""
+        if self.op != ">" or self.until is None:
+            return self
+        return Bound(">=", self.until, self.start, self.end)
 
 
 def find_bounds(question: str) -> list[Bound]:
@@ -120,7 +126,7 @@ def _date_bound(match: re.Match[str]) -> Bound | None:
     first, last = period
     word = (match["word"] or "").lower()
     if word in ("after", "later than", "之后", "以后", "后", "晚于"):
-        return Bound(">", last, *match.span())
+        return Bound(">", last, *match.span(), until=None if first == last else first)
     if word in ("since", "from", "starting", "starting in", "starting from", "以来", "起"):
         return Bound(">=", first, *match.span())
     if word in ("before", "earlier than", "之前", "以前", "前", "早于"):

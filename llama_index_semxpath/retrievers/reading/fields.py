@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,11 +12,15 @@ import numpy as np
 from llama_index_semxpath.retrievers.reading.nouns import ValueTest
 from llama_index_semxpath.retrievers.reading.scan import Mark
 from llama_index_semxpath.retrievers.reading.vocabulary import FieldValue, Vocabulary, spoken
-from llama_index_semxpath.retrievers.words import is_cjk
+from llama_index_semxpath.retrievers.words import is_cjk, search_words
 from llama_index_semxpath.tree.columns import ValueType
+from llama_index_semxpath.tree.table import TreeTable
 
 #: How far from a value or bound a field's name may stand, in characters.
 _NEAR = 40
+_KINDS = ("Row", "Document", "Section", "Paragraph")
+#: A part of a name that more values have names none of them.
+_MOST_PARTIAL = 3
 _TYPES = {True: (ValueType.DATE, ValueType.DATETIME), False: (ValueType.NUMBER,)}
 
 
@@ -49,15 +54,10 @@ def field_conditions(
     Returns:
         ``None`` where they are too few to be meant as conditions: one value alone is a word.
     """
-    kinds = {
-        kind
-        for field in vocabulary.fields.values()
-        for kind in field.kinds
-        if kind in ("Row", "Document")
-    }
+    kinds = {kind for field in vocabulary.fields.values() for kind in field.kinds if kind in _KINDS}
     found = [_conditions(question, marks, vocabulary, kind) for kind in sorted(kinds)]
-    best = max(found, key=lambda one: one.strength, default=None)
-    return best if best is not None and best.strength >= 2 else None
+    fitting = [one for one in found if one.strength >= 2 and _rows(one, vocabulary)]
+    return max(fitting, key=lambda one: one.strength, default=None)
 
 
 def field_for(
@@ -116,20 +116,75 @@ def _conditions(
         found.named += bool(likeness(best.attribute, near))
         values = [one.value for one in readings if one.attribute == best.attribute]
         found.values.append(ValueTest(best.attribute, list(dict.fromkeys(values))))
-    rows = _rows(found, vocabulary)
+    found.values.extend(_partial(question, marks, vocabulary, kind))
+    rows = _rows(found, vocabulary) if found.values else _of_tables(question, vocabulary, kind)
     for mark in marks:
         if mark.type == "bound":
             field = field_for(kind, question, mark, vocabulary, rows)
             if field is not None:
                 found.bounds.append((field[0], mark))
-                found.named += field[1]
+                # A table that the question names ("contracts over …") makes a bound a condition.
+                found.named += field[1] or (not found.values and bool(rows))
     return found
 
 
+def _partial(
+    question: str, marks: Sequence[Mark], vocabulary: Vocabulary, kind: str
+) -> list[ValueTest]:
+    """“approved by Wang”: a name said in part, right after the name of its field."""
+    tests = []
+    for mark in marks:
+        if mark.type != "word" or not str(mark.payload)[:1].isupper():
+            continue
+        before = question[max(0, mark.start - 20) : mark.start].casefold()
+        for name, field in vocabulary.fields.items():
+            column = vocabulary.table.attribute(name)
+            if kind not in field.kinds or column is None or not likeness(name, before):
+                continue
+            word = re.compile(rf"(?<!\w){re.escape(str(mark.payload))}(?!\w)", re.IGNORECASE)
+            values = [value for value in column.vocab if word.search(value)]
+            if 0 < len(values) <= _MOST_PARTIAL:
+                tests.append(ValueTest(name, values))
+                break
+    return tests
+
+
+def _of_tables(question: str, vocabulary: Vocabulary, kind: str) -> list[int]:
+    """Rows of the tables whose columns or headings the question names."""
+    if kind != "Row":
+        return []
+    table = vocabulary.table
+    asked = set(search_words(question))
+    rows = []
+    titles, captions = table.attribute("title"), table.attribute("caption")
+    named: dict[int, bool] = {}
+    for row in table.rows_of(kind).tolist():
+        parent = int(table.parent[row])
+        if parent not in named:
+            said = [*_columns(table, parent)]
+            for column, at in ((captions, parent), (titles, int(table.parent[parent]))):
+                slot = -1 if column is None else int(column.slots(len(table))[at])
+                said += [column.text(slot)] if column is not None and slot >= 0 else []
+            named[parent] = bool(asked & set(search_words(*said)))
+        if named[parent]:
+            rows.append(row)
+    return rows
+
+
+def _columns(table: TreeTable, row: int) -> list[str]:
+    column = table.attribute("columns")
+    slot = -1 if column is None else int(column.slots(len(table))[row])
+    value = column.value(slot) if column is not None and slot >= 0 else []
+    return [str(name) for name in value] if isinstance(value, list) else []
+
+
 def _rows(found: FieldConditions, vocabulary: Vocabulary) -> list[int]:
-    """Rows of the kind that have all the values."""
+    """Rows of the kind that have all the values, and the fields of all bounds."""
     table = vocabulary.table
     kept = set(table.rows_of(found.kind).tolist())
+    for name, _ in found.bounds:
+        bounded = table.attribute(name)
+        kept &= set() if bounded is None else set(bounded.rows.tolist())
     for test in found.values:
         column = table.attribute(test.attribute)
         if column is None:
@@ -140,7 +195,7 @@ def _rows(found: FieldConditions, vocabulary: Vocabulary) -> list[int]:
             if row in kept and column.text(place) in test.values
         }
         kept &= holding
-    return sorted(kept) if found.values else []
+    return sorted(kept)
 
 
 def _distance(name: str, value: float, vocabulary: Vocabulary, rows: Sequence[int]) -> float:

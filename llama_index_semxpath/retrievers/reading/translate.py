@@ -64,6 +64,7 @@ class Reading:
         records: Whether it rests on kinds, fields and values, so that an empty result is an answer.
         counts: Whether the question asks how many there are.
         notes: What a person should know of the reading.
+        wider: A query for the looser sense of a word, and what it takes it for.
     """
 
     query: str
@@ -74,6 +75,7 @@ class Reading:
     records: bool = False
     counts: bool = False
     notes: tuple[str, ...] = ()
+    wider: tuple[str, str] | None = None
 
 
 @dataclass(slots=True)
@@ -415,7 +417,20 @@ class QuestionReader:
             query,
             (f"it asks for a {found.kind} with {', '.join(said)}",),
             counts=COUNT.search(question) is not None,
+            wider=self._from_then_on(noun),
         )
+
+    def _from_then_on(self, noun: Noun) -> tuple[str, str] | None:
+        """“After 2024” may mean from 2024 on: tried where nothing is later."""
+        loose = [
+            (name, Mark(mark.type, mark.payload.from_then_on(), mark.start, mark.end))
+            for name, mark in noun.bounds
+        ]
+        if [mark.payload for _, mark in loose] == [mark.payload for _, mark in noun.bounds]:
+            return None
+        other = replace(noun, bounds=loose)
+        query = to_text(build.path(build.descend(noun.kind, *self._conditions(other))))
+        return query, "nothing is later than that period; from its first day on"
 
     # -- paths --------------------------------------------------------------------------------
 
