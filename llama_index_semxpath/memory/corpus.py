@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 #: Id of a node, how often it was used by then, and when, in seconds.
 Use = tuple[str, int, float]
 _DAY = 86_400.0
+#: Characters by which a memory is found; a person's question meets its start.
+_MOST_CHARS = 20_000
 
 #: Kinds that only hold others.
 CONTAINERS = frozenset(("Conversation", "Session", "User", "Subject", "List", "Table"))
@@ -61,12 +63,12 @@ class Corpus:
         self._weight, self._half, self._pinned = array("d"), array("d"), array("d")
         self._since, self._count, self._kind = array("d"), array("d"), array("d")
         self._begun, self._ended, self._archived = array("d"), array("d"), array("d")
-        self._expires = array("d")
+        self._expires, self._alive = array("d"), array("b")
         self._uses = 0
         self.revision = -1
         self._places: dict[str, TreeNode] = {}
         self._vectors = np.empty((0, 0), np.float32)
-        self._known = 0
+        self._known = self._embedded = 0
 
     @property
     def alive(self) -> NDArray[np.intp]:
@@ -102,6 +104,7 @@ class Corpus:
             row = self.rows.pop(id_, None)
             if row is not None:
                 self.index.blank(row)
+                self._alive[row] = 0
         nodes = sorted(change.nodes, key=lambda node: node.order)
         self._add((n for n in nodes if _seen(n, visible)), history.written(self.revision))
         return True
@@ -128,6 +131,7 @@ class Corpus:
     def _keep(self, node: TreeNode, created: dt.datetime | None) -> None:
         life = vitality_of(node.kind, node.attributes, created or _NEVER)
         begun = node.attributes.get("time" if node.kind == "Turn" else "valid_from")
+        self._alive.append(1)
         self._weight.append(life.weight)
         self._half.append(life.half_life or np.nan)
         self._pinned.append(life.pinned)
@@ -170,8 +174,10 @@ class Corpus:
         """Whether meanings can be compared: some memory was embedded, or all are few."""
         if len(self.rows) <= _EMBED_AT_ONCE:
             return True
+        if not self.reader.catalog.vectors.models():
+            return False
         self._load_vectors()
-        return bool((~np.isnan(self._vectors[:, 0])).any())
+        return self._embedded > 0
 
     def question_vector(self, question: str) -> NDArray[np.float32]:
         """Meaning of a question."""
@@ -219,8 +225,7 @@ class Corpus:
         """Flags of the rows that hold at a moment; begun, not ended, not expired,
         not archived."""
         moment = now.timestamp()
-        held = np.zeros(len(self.nodes), bool)
-        held[self.alive] = True
+        held = np.array(self._alive) > 0
         held &= ~(np.array(self._begun) > moment)
         held &= ~(np.array(self._ended) <= moment)
         held &= ~(np.array(self._archived) <= moment)
@@ -231,15 +236,19 @@ class Corpus:
         if self._known == len(self.nodes):
             return
         embeddings = self.reader.embeddings
-        fresh = np.full((len(self.nodes), embeddings.dimension), np.nan, np.float32)
-        if self._known:
-            fresh[: self._known] = self._vectors
+        if len(self._vectors) < len(self.nodes):
+            # Room for as many again: memories come one by one.
+            room = np.full((2 * len(self.nodes), embeddings.dimension), np.nan, np.float32)
+            if self._known:
+                room[: self._known] = self._vectors[: self._known]
+            self._vectors = room
         ids = [node.id for node in self.nodes[self._known :]]
         stored = self.reader.catalog.vectors.of_nodes(embeddings.code(), ids)
         for row, id_ in enumerate(ids, start=self._known):
             if id_ in stored:
-                fresh[row] = np.frombuffer(stored[id_], np.float32)
-        self._vectors, self._known = fresh, len(self.nodes)
+                self._vectors[row] = np.frombuffer(stored[id_], np.float32)
+                self._embedded += 1
+        self._known = len(self.nodes)
 
     def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Vectors of rows; NaN for those that have none and are too many to compute now."""
@@ -290,7 +299,7 @@ def wording(node: TreeNode, schema: FactSchema) -> str:
         parts.extend(schema.spec(known).labels)
     if node.kind == "Turn":
         parts = [node.text]
-    return " ".join(part for part in parts if part).strip()
+    return " ".join(part for part in parts if part)[:_MOST_CHARS].strip()
 
 
 def _seen(node: TreeNode, visible: set[str] | None) -> bool:

@@ -16,7 +16,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -128,7 +128,7 @@ class EvidenceIndex:
         self._lengths = array("d")
         self._sessions: dict[str, int] = {}
         self._session = array("q")
-        self._before = array("q")
+        self._before, self._after = array("q"), array("q")
         self._last: dict[str, int] = {}
         self._speakers: dict[str, int] = {}
         self._speaker = array("q")
@@ -151,7 +151,11 @@ class EvidenceIndex:
                 rows, counts = self._postings.setdefault(stem, (array("q"), array("d")))
                 rows.append(row)
                 counts.append(stems.count(stem))
-            self._before.append(self._last.get(turn.session, -1))
+            before = self._last.get(turn.session, -1)
+            self._before.append(before)
+            self._after.append(-1)
+            if before >= 0:
+                self._after[before] = row
             self._last[turn.session] = row
             self._session.append(self._sessions.setdefault(turn.session, len(self._sessions)))
             self._speaker.append(self._speakers.setdefault(turn.speaker, len(self._speakers)))
@@ -226,26 +230,22 @@ class EvidenceIndex:
                 speaker=np.array(self._speaker, np.intp),
                 times=np.array(self._times),
                 previous=np.array(self._before, np.intp),
+                following=np.array(self._after, np.intp),
             )
         return self._arrays
 
     def _by_words(self, stems: Sequence[str], arrays: _Arrays) -> tuple[Floats, Floats, Floats]:
         count, sessions = len(self.turns), len(self._sessions)
-        around = arrays.around(arrays.lengths)
-        whole = np.bincount(arrays.session, arrays.lengths, minlength=sessions).astype(np.float64)
-        scores = np.zeros(count), np.zeros(count), np.zeros(sessions)
+        own, nearby, session = np.zeros(count), np.zeros(count), np.zeros(sessions)
         for stem in stems:
             if stem not in self._postings:
                 continue
             rows, times = (np.array(one) for one in self._postings[stem])
-            held = np.zeros(count)
-            held[rows] = times
-            in_session = np.zeros(sessions)
-            np.add.at(in_session, arrays.session[rows], times)
-            _add_bm25(scores[0], held, arrays.lengths)
-            _add_bm25(scores[1], arrays.around(held), around)
-            _add_bm25(scores[2], in_session, whole)
-        return _share(scores[0]), _share(scores[1]), _share(scores[2])
+            rows, times = rows[times > 0], times[times > 0]
+            _add_bm25(own, rows, times, arrays.norm)
+            _add_bm25(nearby, *arrays.spread(rows, times), arrays.norm_around)
+            _add_bm25(session, *_summed(arrays.session[rows], times), arrays.norm_session)
+        return _share(own), _share(nearby), _share(session)
 
     def _by_speaker(self, named: Sequence[str], arrays: _Arrays) -> Floats:
         if len(named) != 1:
@@ -288,28 +288,43 @@ class EvidenceIndex:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Arrays:
-    session: NDArray[np.intp]
+    session: Rows
     lengths: Floats
-    speaker: NDArray[np.intp]
+    speaker: Rows
     times: Floats
-    #: Row of the turn before in the session, -1 for the first.
-    previous: NDArray[np.intp]
+    #: Rows of the turns before and after in the session, -1 where there is none.
+    previous: Rows
+    following: Rows
 
     def before(self, values: Floats) -> Floats:
         """What the turn before has, 0 for the first of a session."""
         return np.where(self.previous >= 0, values[self.previous], 0.0)
 
-    def around(self, values: Floats) -> Floats:
-        """The sum over a turn and its two neighbours in the session."""
-        later = np.flatnonzero(self.previous >= 0)
-        total = values + self.before(values)
-        total[self.previous[later]] += values[later]
-        return total
+    def spread(self, rows: Rows, values: Floats) -> tuple[Rows, Floats]:
+        """Rows whose turn or neighbours have a value, and what these have together."""
+        places = np.concatenate([rows, self.previous[rows], self.following[rows]])
+        return _summed(places[places >= 0], np.tile(values, 3)[places >= 0])
+
+    @cached_property
+    def norm(self) -> Floats:
+        """What the length of a turn takes from its words."""
+        return _norm(self.lengths)
+
+    @cached_property
+    def norm_around(self) -> Floats:
+        """The same for a turn with its neighbours."""
+        after = np.where(self.following >= 0, self.lengths[self.following], 0.0)
+        return _norm(self.lengths + self.before(self.lengths) + after)
+
+    @cached_property
+    def norm_session(self) -> Floats:
+        """The same for sessions."""
+        return _norm(np.bincount(self.session, self.lengths).astype(np.float64))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4_096)
 def content_stems(text: str) -> tuple[str, ...]:
     """Stems of the words that carry the meaning of a text, as often as they occur.
 
@@ -372,11 +387,19 @@ def _stemmer() -> Any:
     return snowballstemmer.stemmer("english")
 
 
-def _add_bm25(scores: Floats, held: Floats, lengths: Floats) -> None:
-    holding = np.count_nonzero(held)
-    rarity = np.log1p((len(held) - holding + 0.5) / (holding + 0.5))
-    norm = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
-    scores += rarity * held * (_K1 + 1) / (held + norm + 1e-9)
+def _summed(places: Rows, values: Floats) -> tuple[Rows, Floats]:
+    """Each place once, with the sum of its values."""
+    found, at = np.unique(places, return_inverse=True)
+    return found, np.bincount(at, values, minlength=len(found)).astype(np.float64)
+
+
+def _norm(lengths: Floats) -> Floats:
+    return _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
+
+
+def _add_bm25(scores: Floats, rows: Rows, held: Floats, norm: Floats) -> None:
+    rarity = np.log1p((len(scores) - len(rows) + 0.5) / (len(rows) + 0.5))
+    scores[rows] += rarity * held * (_K1 + 1) / (held + norm[rows])
 
 
 def _share(scores: Floats) -> Floats:
