@@ -104,7 +104,6 @@ def test_metadata_of_every_shape(tmp_path):
             '/Document[@day < "2031-04-01"]',
         ):  # fmt: skip
             assert index.query(query).ids == ["d"], query
-        assert index.query("/Document[@none]").ids == []
         # In vectors and graph, too.
         assert index.check().counts == {}
 

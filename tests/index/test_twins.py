@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from store_fixtures import HashEmbedder, catalog_only
 
@@ -61,7 +62,10 @@ class RandomStore:
         # A node's own vector holds text of children that all its readers may read; a twin's would
         # hold what this one reader may. So both are given the same; the rule has its own test.
         texts = [f"{n.kind} {n.text} {n.attributes['n']}" for n in self.nodes.values()]
-        self.vectors = dict(zip(self.nodes, HashEmbedder().embed_texts(texts), strict=True))
+        made = HashEmbedder().embed_texts(texts)
+        # No two are equally near to a question: ties would be broken by the last digit.
+        made = made + np.random.default_rng(seed).normal(scale=0.05, size=made.shape)
+        self.vectors = dict(zip(self.nodes, made.astype(np.float32), strict=True))
 
     def _secret(self) -> str:
         self.count += 1
