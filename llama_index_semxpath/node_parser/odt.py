@@ -10,9 +10,10 @@ from llama_index_semxpath.node_parser.archive import Archive
 from llama_index_semxpath.node_parser.blocks import Block, Parsed
 from llama_index_semxpath.node_parser.inline import figure
 from llama_index_semxpath.node_parser.numbering import number_attributes
+from llama_index_semxpath.node_parser.odt_numbering import Counters, OdtNumbering
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.properties import core_properties
-from llama_index_semxpath.node_parser.recovery import recover_headings
+from llama_index_semxpath.node_parser.recovery import implicit_articles, recover_headings
 from llama_index_semxpath.node_parser.tables import MAX_COLUMNS, Cell, table_block
 
 if TYPE_CHECKING:
@@ -56,12 +57,15 @@ def parse_odt(source: bytes | str, options: ParseOptions) -> Parsed:
     if "content.xml" not in archive:
         raise archive.broken("it holds no text")
     root = archive.xml("content.xml")
-    reader = _Reader(_paragraph_styles(root, archive.optional_xml("styles.xml")))
+    styles = archive.optional_xml("styles.xml")
+    reader = _Reader(_paragraph_styles(root, styles), OdtNumbering(root, styles))
     body = root.find(f"{_OFFICE}body/{_OFFICE}text")
     blocks = [] if body is None else reader.blocks(body)
     attributes = core_properties(archive, "meta.xml")
     if not any(block.kind == "Heading" for block in blocks):
         blocks = recover_headings(blocks, options.heading_hook)
+    else:
+        blocks = implicit_articles(blocks)
     titles = [block.text for block in blocks if block.attributes.get("role") == "title"]
     if titles:
         attributes["title"] = " ".join(" ".join(titles).split())
@@ -82,8 +86,11 @@ def _paragraph_styles(*roots: etree._Element | None) -> dict[str, tuple[str, str
 
 
 class _Reader:
-    def __init__(self, styles: dict[str, tuple[str, str, int]]) -> None:
+    def __init__(self, styles: dict[str, tuple[str, str, int]], numbering: OdtNumbering) -> None:
         self.styles = styles
+        self.numbering = numbering
+        # Lists that are open, outermost first; a list without a style has that of the one around.
+        self.open: list[tuple[str, Counters]] = []
         self.notes: list[str] = []
         self.figures: list[Block] = []
 
@@ -93,7 +100,7 @@ class _Reader:
             if element.tag in (f"{_TEXT}h", f"{_TEXT}p"):
                 out.extend(self._paragraph(element))
             elif element.tag == f"{_TEXT}list":
-                out.append(self._list(element, depth))
+                out.extend(self._list(element, depth))
             elif element.tag == f"{_TABLE}table":
                 out.append(self._table(element))
             elif element.tag == f"{_TEXT}table-of-content":
@@ -107,15 +114,21 @@ class _Reader:
         out: list[Block] = []
         level = self._level(element)
         if text and level:
-            title = " ".join(text.split())
-            out.append(Block("Heading", title, level=level))
-            out[0].attributes |= number_attributes(title)
+            out.append(self._heading(element, text, level))
         elif text:
             out.append(self._styled(text, element.get(f"{_TEXT}style-name") or ""))
         out.extend(self.figures)
         out.extend(Block("Paragraph", note, attributes={"role": "footnote"}) for note in self.notes)
         self.figures, self.notes = [], []
         return out
+
+    def _heading(self, element: etree._Element, text: str, level: int) -> Block:
+        label: tuple[str, int | None] = ("", None)
+        if element.get(f"{_TEXT}is-list-header") != "true" and not self.open:
+            asked = element.get(f"{_TEXT}start-value") or ""
+            start = int(asked) if asked.isdigit() and len(asked) < 9 else None
+            label = self.numbering.headings.label(level, start)
+        return numbered_heading(text, level, label)
 
     def _level(self, element: etree._Element) -> int:
         if element.tag == f"{_TEXT}h":
@@ -143,18 +156,47 @@ class _Reader:
             return Block("Quote", children=[Block("Paragraph", text)])
         return Block("Paragraph", text)
 
-    def _list(self, element: etree._Element, depth: int) -> Block:
+    def _list(self, element: etree._Element, depth: int) -> list[Block]:
+        """A list; one that only numbers headings, as programs write it, gives those."""
         listing = Block("List")
+        headings: list[Block] = []
+        self._open_list(element)
         for item in element:
             if item.tag not in (f"{_TEXT}list-item", f"{_TEXT}list-header"):
                 continue
+            label: tuple[str, int | None] = ("", None)
+            nests = len(item) > 0 and item[0].tag == f"{_TEXT}list"
+            if item.tag == f"{_TEXT}list-item" and not nests:
+                asked = item.get(f"{_TEXT}start-value") or ""
+                start = int(asked) if asked.isdigit() and len(asked) < 9 else None
+                label = self.open[-1][1].label(len(self.open), start)
             inner = self.blocks(item, depth + 1) if depth < _MAX_NESTING else []
-            first = inner[0] if inner and inner[0].kind in ("Paragraph", "Heading") else None
+            if any(block.kind == "Heading" for block in inner):
+                if inner[0].kind == "Heading" and label[0]:
+                    inner[0] = numbered_heading(inner[0].text, inner[0].level or 1, label)
+                headings.extend(inner)
+                continue
+            first = inner[0] if inner and inner[0].kind == "Paragraph" else None
             block = Block("ListItem", first.text if first else "")
             block.children = inner[1:] if first else inner
+            if label[0]:
+                block.attributes["number"] = label[0].rstrip(".、:： ")
+                block.attributes["n"] = label[1] or 0
             if block.text or block.children:
                 listing.children.append(block)
-        return listing
+        self.open.pop()
+        return [*headings, *([listing] if listing.children else [])]
+
+    def _open_list(self, element: etree._Element) -> None:
+        style = element.get(f"{_TEXT}style-name") or ""
+        if self.open and (not style or style == self.open[-1][0]):
+            self.open.append(self.open[-1])
+            return
+        goes_on = (
+            element.get(f"{_TEXT}continue-numbering") == "true"
+            or element.get(f"{_TEXT}continue-list") is not None
+        )
+        self.open.append((style, self.numbering.open(style, goes_on=goes_on)))
 
     def _contents(self, element: etree._Element) -> list[Block]:
         body = element.find(f"{_TEXT}index-body")
@@ -234,6 +276,16 @@ class _Reader:
             block = figure(source.removeprefix("./"), alt, None)
             block.text = text
             self.figures.append(block)
+
+
+def numbered_heading(text: str, level: int, label: tuple[str, int | None]) -> Block:
+    """A heading with its automatic number before it, as on the printed page."""
+    title = " ".join(f"{label[0]} {text}".split())
+    block = Block("Heading", title, level=level)
+    block.attributes |= number_attributes(title)
+    if label[0]:
+        block.attributes |= {"number": label[0].strip().rstrip(".、:："), "n": label[1] or 0}
+    return block
 
 
 def _count(cell: etree._Element, name: str) -> int:

@@ -283,6 +283,56 @@ def test_open_document_text():
     assert rows(nodes) == [{"2030 / Wheat": 4, "2030 / Oats": 4}]
 
 
+NUMBERED_ODT = """<office:document-content
+ xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+ xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">
+<office:automatic-styles><text:list-style style:name="L1">
+<text:list-level-style-number text:level="1" style:num-format="a" style:num-suffix=")"/>
+<text:list-level-style-bullet text:level="2" text:bullet-char="*"/></text:list-style>
+<text:list-style style:name="W1">
+<text:list-level-style-number text:level="1" style:num-format="I" style:num-suffix="."/>
+</text:list-style></office:automatic-styles>
+<office:body><office:text>
+<text:h text:outline-level="1">Scope</text:h>
+<text:h text:outline-level="2">Rules</text:h>
+<text:list text:style-name="L1"><text:list-item><text:p>one</text:p><text:list><text:list-item>
+<text:p>deep</text:p></text:list-item></text:list></text:list-item>
+<text:list-item><text:p>two</text:p></text:list-item></text:list>
+<text:h text:outline-level="2">Exceptions</text:h>
+<text:h text:outline-level="1" text:is-list-header="true">Preface</text:h>
+<text:h text:outline-level="1">Terms</text:h>
+<text:list text:style-name="W1"><text:list-item><text:h text:outline-level="1">Law</text:h>
+</text:list-item></text:list><text:p>Between.</text:p>
+<text:list text:style-name="W1" text:continue-numbering="true"><text:list-item>
+<text:h text:outline-level="1">Order</text:h></text:list-item></text:list>
+</office:text></office:body></office:document-content>"""
+OUTLINE = """<office:document-styles
+ xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+ xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:styles><text:outline-style>
+<text:outline-level-style text:level="1" style:num-format="1" style:num-suffix="."/>
+<text:outline-level-style text:level="2" style:num-format="1" text:display-levels="2"/>
+</text:outline-style></office:styles></office:document-styles>"""
+
+
+def test_automatic_numbers_of_open_document_texts():
+    data = archive({"content.xml": NUMBERED_ODT, "styles.xml": OUTLINE})
+    nodes = parse_bytes(data, "a.odt")
+    sections = [(n.level, n.text, n.number) for n in nodes if n.kind == "Section"]
+    assert sections == [
+        (1, "1. Scope", "1"),
+        (2, "1.1 Rules", "1.1"),
+        (2, "1.2 Exceptions", "1.2"),
+        (1, "Preface", None),
+        (1, "2. Terms", "2"),
+        (1, "I. Law", "I"),
+        (1, "II. Order", "II"),
+    ]
+    items = [(n.text, n.number) for n in nodes if n.kind == "ListItem"]
+    assert items == [("one", "a)"), ("deep", None), ("two", "b)")]
+
+
 def test_elements_of_unstructured_are_taken_as_they_come():
     from unstructured.documents.elements import (
         ElementMetadata,
