@@ -21,6 +21,7 @@ from llama_index_semxpath.engines.graph_query import Dialect, HopQuery, NodeQuer
 from llama_index_semxpath.engines.keys import ROOT_KEY, key_ranges, on_axis
 from llama_index_semxpath.engines.memory import MemoryEngine, capabilities
 from llama_index_semxpath.engines.result import Evaluation
+from llama_index_semxpath.instrumentation import span
 from llama_index_semxpath.tree.columns import Mask, Rows
 from llama_index_semxpath.xpath import ast
 from llama_index_semxpath.xpath.compile import compile_query
@@ -85,7 +86,11 @@ class GraphEngine:
         """See :meth:`Engine.run`; a trace is recorded by the reference engine alone."""
         began = time.perf_counter()
         expr, rules = self._checked(query, params, visible)
-        walk = None if trace else self._walk(expr, query, params, visible)
+        walk = None
+        if not trace:
+            with span(f"engine.{self.name}", query=query) as facts:
+                walk = self._walk(expr, query, params, visible)
+                facts["steps"] = 0 if walk is None else walk.consumed
         if walk is None or not walk.consumed:
             return self.reference.run(
                 query, params=params, top_k=top_k, visible=visible, trace=trace
