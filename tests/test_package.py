@@ -109,6 +109,14 @@ def test_console_script_is_declared() -> None:
     assert callable(script.load())
 
 
+def test_every_extra_is_documented() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    page = (ROOT / "docs" / "packaging.md").read_text("utf-8")
+    assert not [extra for extra in extras if f"`{extra}`" not in page]
+
+
 def test_llamahub_metadata_names_what_exists() -> None:
     hub = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["llamahub"]
     assert hub["import_path"] == "llama_index_semxpath"

@@ -75,7 +75,9 @@ class VectorSearch:
             return None
         try:
             store = self._connected()
-            hits = store.search(vector, condition, limit)
+            with span("engine.vectors", limit=limit) as facts:
+                hits = store.search(vector, condition, limit)
+                facts["results"] = len(hits)
         except StoreError as error:
             self.close()
             scope.log.method = f"the vector store did not answer ({error.message})"
