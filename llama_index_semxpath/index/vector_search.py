@@ -19,6 +19,7 @@ from llama_index_semxpath.index.milvus_expr import (
     Condition,
     OneOf,
 )
+from llama_index_semxpath.instrumentation import span
 from llama_index_semxpath.xpath.plan import Pushed
 
 #: Beyond this many ranges, the exact search costs less than the expression.
