@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ _VECTORS = "milvus.db"
 _GRAPH = "graph.lbug"
 _COLUMNS = "columns.bin"
 _LOCK = "writer.lock"
+_TENANTS = "tenants"
 _NUMBERS: dict[str, Any] = {"patience": (int, float), "exact_limit": int}
 _TABLES = {
     "catalog": {"url": "catalog_url", "schema": "catalog_schema"},
@@ -100,6 +103,36 @@ class StoreConfig:
         place = self.catalog_url or self.catalog
         return Catalog(place, create=create, schema=self.catalog_schema)
 
+    def for_tenant(self, tenant: str) -> StoreConfig:
+        """The configuration of one tenant's own store, a partition apart in every back end.
+
+        A tenant has a directory, a schema of the database, a Milvus collection and a NebulaGraph
+        space of its own, so no query, filter or fault of one can reach what another keeps.
+
+        Args:
+            tenant: Name of the tenant: any text that is not empty.
+
+        Raises:
+            StoreError: The name is empty.
+
+        Example:
+            >>> StoreConfig(Path("s")).for_tenant("Acme Ltd").collection
+            'semxpath_acme_ltd_c317304f'
+        """
+        if not tenant or not isinstance(tenant, str):
+            raise StoreError("a tenant needs a name")
+        # The digest keeps names apart that look alike once they are made safe for every back end.
+        hash_ = blake2b(tenant.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+        plain = re.sub(r"[^a-z0-9]+", "_", tenant.lower()).strip("_")[:20].strip("_")
+        key = "_".join(part for part in (plain, hash_) if part)
+        return replace(
+            self,
+            store=self.store / _TENANTS / key,
+            catalog_schema=f"{self.catalog_schema}_{key}",
+            collection=f"{self.collection}_{key}",
+            graph=f"{self.graph}_{key}" if _is_nebula(self.graph) else self.graph,
+        )
+
     @property
     def catalog(self) -> Path:
         """The catalog's database file."""
@@ -161,8 +194,8 @@ class StoreConfig:
     def from_file(cls, path: Path | str) -> StoreConfig:
         """Reads a TOML file.
 
-        The file holds ``store``, ``default_access`` and ``patience`` at the top, ``url`` and
-        ``schema`` in ``[catalog]``, ``store``, ``uri``, ``token``, ``collection`` and
+        The file holds ``store``, ``tenant``, ``default_access`` and ``patience`` at the top,
+        ``url`` and ``schema`` in ``[catalog]``, ``store``, ``uri``, ``token``, ``collection`` and
         ``exact_limit`` in ``[vectors]``, and ``store`` in ``[graph]``. A relative ``store`` is
         relative to the file.
 
@@ -178,7 +211,9 @@ class StoreConfig:
             ) from None
         values = _flatten(data, path)
         values["store"] = path.parent / str(values.get("store", ".semxpath"))
-        return cls(**values)
+        tenant = values.pop("tenant", None)
+        config = cls(**values)
+        return config if tenant is None else config.for_tenant(tenant)
 
 
 def _is_nebula(graph: str) -> bool:
@@ -186,7 +221,7 @@ def _is_nebula(graph: str) -> bool:
 
 
 def _flatten(data: dict[str, Any], path: Path) -> dict[str, Any]:
-    known = {field.name for field in fields(StoreConfig)}
+    known = {"tenant", *(field.name for field in fields(StoreConfig))}
     values: dict[str, Any] = {}
     for key, value in data.items():
         if isinstance(value, dict):
