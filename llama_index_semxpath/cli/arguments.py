@@ -57,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     _writing(command)
     _reading(command)
+    _feedback(command, common)
     return parser
 
 
@@ -140,6 +141,27 @@ def _reading(command: Any) -> None:
     _add_principal(ask)
     ask.add_argument("--effort", choices=("fast", "normal", "deep"), default="normal")
     ask.add_argument("--fail-empty", action="store_true", help="exit 1 when nothing is found")
+    ask.add_argument(
+        "--log", action="store_true", help="keep question and answer for 'semxpath feedback'"
+    )
+
+    measure = command("eval", "eval:evaluate", "measure retrieval on a dataset of questions")
+    measure.add_argument(
+        "dataset", metavar="DATASET", help="folder with queries.jsonl, or a .jsonl file"
+    )
+    measure.add_argument(
+        "--mode",
+        nargs="+",
+        default=["tree", "semantic", "auto"],
+        choices=("auto", "tree", "semantic", "structured", "graph"),
+        help="what to measure; the last one is held against the others",
+    )
+    measure.add_argument(
+        "--budget", nargs="+", type=_count, default=[1000, 2000], metavar="N", help="token budgets"
+    )
+    measure.add_argument("--split", metavar="NAME", help="only questions of this split")
+    measure.add_argument("--html", metavar="FILE", help="write a report with plots")
+    _add_principal(measure)
 
     explain = command("explain", "query:explain", "show how a query would run")
     explain.add_argument("query", metavar="QUERY")
@@ -175,6 +197,41 @@ def _reading(command: Any) -> None:
         "--allow-writes", action="store_true", help="also let agents write and remove documents"
     )
     _add_principal(mcp)
+
+
+def _feedback(command: Any, common: _Parser) -> None:
+    feedback = command("feedback", "feedback:listing", "review logged answers (see ask --log)")
+    feedback.set_defaults(all=False)
+    actions = feedback.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
+
+    def action(name: str, run: str, about: str) -> _Parser:
+        sub: _Parser = actions.add_parser(name, parents=[common], help=about)
+        sub.set_defaults(run=f"llama_index_semxpath.cli.feedback:{run}")
+        return sub
+
+    listing = action("list", "listing", "list probable bad cases")
+    listing.add_argument("--all", action="store_true", help="list every logged answer")
+    action("show", "show", "show one entry").add_argument("id", metavar="ID")
+    rate = action("rate", "rate", "note whether the answer was liked")
+    rate.add_argument("id", metavar="ID")
+    rate.add_argument("rating", choices=("like", "dislike", "none"))
+    rate.add_argument("--comment", default="", metavar="TEXT")
+    label = action("label", "label", "note what a reviewer says")
+    label.add_argument("id", metavar="ID")
+    label.add_argument("verdict", choices=("good", "bad", "corrected", "ignore"))
+    label.add_argument(
+        "--expected", nargs="+", action="extend", metavar="NODE", help="ids of the right nodes"
+    )
+    label.add_argument("--query", metavar="QUERY", help="the query that is right")
+    label.add_argument("--answer", metavar="TEXT", help="the answer that is right")
+    label.add_argument("--note", metavar="TEXT")
+    export = action("export", "export", "write reviewed entries as JSON Lines")
+    export.add_argument("file", metavar="FILE")
+    export.add_argument("--to", choices=("eval", "pairs"), default="eval")
+    _add_principal(export)
+    _add_principal(action("run", "run", "ask reviewed questions again; exit 1 if one is wrong"))
+    remove = action("remove", "remove", "delete entries for good")
+    remove.add_argument("ids", nargs="+", metavar="ID")
 
 
 def _add_principal(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import TYPE_CHECKING, Any
 
 from llama_index_semxpath.cli.output import opened, print_json, remark, style
@@ -16,8 +17,14 @@ if TYPE_CHECKING:
 
 def ask(args: argparse.Namespace) -> int:
     """Answers a question from the documents."""
+    started = time.perf_counter()
     with opened(args) as reader:
         answer = _answer(args, reader)
+    if args.log:
+        from llama_index_semxpath.cli.feedback import write_entry
+
+        seconds = time.perf_counter() - started
+        remark(args, f"logged as {write_entry(args, args.question, answer, seconds)}")
     if args.json:
         print_json(answer.to_dict())
     else:

@@ -14,6 +14,9 @@ from llama_index_semxpath.memory.evidence import content_stems
 from llama_index_semxpath.memory.feedback import FeedbackEntry, Trial
 from llama_index_semxpath.memory.packing import token_count
 
+#: Document and text of a node by its id.
+Passage = Callable[[str], tuple[str, str] | None]
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewPolicy:
@@ -71,32 +74,40 @@ def bad_cases(
     return sorted(found, key=lambda case: ("disliked" not in case.reasons, -len(case.reasons)))
 
 
-def evaluation_rows(entries: Iterable[FeedbackEntry]) -> list[dict[str, Any]]:
-    """Reviewed entries as rows of an evaluation set.
+def evaluation_rows(
+    entries: Iterable[FeedbackEntry], *, passage: Passage | None = None
+) -> list[dict[str, Any]]:
+    """Reviewed entries as rows of an evaluation set, as :mod:`evaluation` reads them.
 
     Kept are questions whose right nodes, query or answer are known: those that were corrected, and
-    good ones with what they cited. A row holds ``id``, ``question``, and of ``gold`` (ids),
-    ``query`` and ``answer`` what is known.
+    good ones with what they cited. A row holds ``id``, ``query`` (the question), ``gold`` (passages
+    with ``document`` and ``text``), ``gold_ids``, and of ``answer``, ``semxpath`` and ``intent``
+    what is known.
+
+    Args:
+        entries: Entries of a log.
+        passage: Document and text of a node by its id; ``None`` where there is none any more.
 
     Example:
         >>> entry = FeedbackEntry("Tea?", "Yes.", id="e1", verdict="good", citations=("n1",))
-        >>> evaluation_rows([entry])[0]["gold"]
-        ['n1']
+        >>> evaluation_rows([entry], passage=lambda id_: ("menu", "Tea at four"))[0]["gold"]
+        [{'document': 'menu', 'text': 'Tea at four'}]
     """
     rows = []
     for entry in entries:
         good = entry.verdict == "good"
         if not good and entry.verdict != "corrected":
             continue
-        gold = list(entry.expected or (entry.citations if good else ()))
+        ids = list(entry.expected or (entry.citations if good else ()))
         query = entry.corrected_query or (entry.query if good else "")
         answer = entry.corrected_answer or (entry.answer if good else "")
-        if not (gold or query or answer):
+        if not (ids or query or answer):
             continue
-        row: dict[str, Any] = {"id": entry.id, "question": entry.question}
-        row |= {"gold": gold} if gold else {}
-        row |= {"query": query} if query else {}
+        passages = [found for id_ in ids if passage and (found := passage(id_)) is not None]
+        row: dict[str, Any] = {"id": entry.id, "query": entry.question, "gold_ids": ids}
+        row["gold"] = [{"document": document, "text": text} for document, text in passages]
         row |= {"answer": answer} if answer else {}
+        row |= {"semxpath": query} if query else {}
         rows.append(row | ({"intent": entry.intent} if entry.intent else {}))
     return rows
 
@@ -194,10 +205,10 @@ class Regression:
         return {
             "cases": len(self.cases),
             "passed": len(self.cases) - len(wrong),
-            "broken": [one.row["question"] for one in self.broken],
-            "mended": [one.row["question"] for one in self.mended],
+            "broken": [one.row["query"] for one in self.broken],
+            "mended": [one.row["query"] for one in self.mended],
             "wrong": [
-                {"id": one.row["id"], "question": one.row["question"],
+                {"id": one.row["id"], "question": one.row["query"],
                  "missing": list(one.missing), "error": one.error}
                 for one in wrong
             ],
@@ -224,21 +235,21 @@ def rerun(entries: Iterable[FeedbackEntry], ask: Callable[[str], Trial]) -> Regr
     cases = []
     for row in evaluation_rows(entries):
         try:
-            trial = ask(row["question"])
+            trial = ask(row["query"])
         except SemXPathError as error:
             cases.append(CaseResult(row, False, right[row["id"]], error=str(error)))
             continue
         found = {*trial.ids, *trial.citations}
-        missing = tuple(one for one in row.get("gold", ()) if one not in found)
+        missing = tuple(one for one in row["gold_ids"] if one not in found)
         cases.append(CaseResult(row, _passes(row, trial, missing), right[row["id"]], missing))
     return Regression(tuple(cases))
 
 
 def _passes(row: dict[str, Any], trial: Trial, missing: Sequence[str]) -> bool:
-    if row.get("gold"):
+    if row["gold_ids"]:
         return not missing
-    if row.get("query"):
-        return bool(row["query"] == trial.query)
+    if row.get("semxpath"):
+        return bool(row["semxpath"] == trial.query)
     return set(content_stems(row["answer"])) <= set(content_stems(trial.answer))
 
 

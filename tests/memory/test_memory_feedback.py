@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from llama_index_semxpath.errors import SemXPathError, StoreError
+from llama_index_semxpath.evaluation.dataset import Dataset
 from llama_index_semxpath.memory.feedback import FeedbackEntry, FeedbackLog, Trial, entry_of
 from llama_index_semxpath.memory.feedback_review import (
     bad_cases,
@@ -123,15 +124,19 @@ def test_exports(tmp_path: Path) -> None:
         good("So?"),
     ]
     rows = evaluation_rows(entries)
-    assert [(row["id"], row.get("gold"), row.get("query")) for row in rows] == [
-        ("1", ["n1"], "//Tea"),
-        ("2", None, "//Coffee"),
+    assert [(row["id"], row["query"], row["gold_ids"], row["semxpath"]) for row in rows] == [
+        ("1", "Is tea served?", ["n1"], "//Tea"),
+        ("2", "Is coffee served?", [], "//Coffee"),
     ]
     assert training_pairs(entries) == [
         {"question": "Is tea served?", "query": "//Tea", "intent": "concept"},
         {"question": "Is coffee served?", "query": "//Coffee"},
     ]
+    with_texts = evaluation_rows(entries[:1], passage=lambda id_: ("menu", "Tea at four"))
     target = tmp_path / "set.jsonl"
+    write_rows(with_texts, target)
+    (question,) = Dataset.load(target).questions
+    assert (question.query, question.gold[0][0].text) == ("Is tea served?", "Tea at four")
     assert write_rows(rows, target) == 2
     assert [json.loads(line)["id"] for line in target.read_text().splitlines()] == ["1", "2"]
 
