@@ -57,7 +57,7 @@ class MemoryBase:
         self.clock = clock
         self.principal = None if principal is None else principal_labels(principal)
         self.embed = embed
-        self._count = token_counter(ParseOptions())
+        self.count_tokens = token_counter(ParseOptions())
 
     def close(self) -> None:
         """Closes the store."""
@@ -143,7 +143,7 @@ class MemoryBase:
             catalog = self.index.catalog
             rights = Rights(who, catalog.labelled(), self.index.config.default_access)
             with writer.edit(
-                lambda catalog_writer, keep: Edit(catalog_writer, keep, rights, self._count),
+                lambda catalog_writer, keep: Edit(catalog_writer, keep, rights, self.count_tokens),
                 signature,
                 embed=self.embed,
             ) as edit:

@@ -25,6 +25,8 @@ from llama_index_semxpath.xpath import ast, parse, parse_update, update_text
 from llama_index_semxpath.xpath.update import check_update
 
 if TYPE_CHECKING:
+    from llama_index.core.tools import FunctionTool
+
     from llama_index_semxpath.index.base import SemXPathIndex
 
 #: A node of the memory: its id, a match, or a SemXPath that selects it.
@@ -366,6 +368,17 @@ class StructuredMemory(VersionedMemory):
     def learn(self, turns: Any, **options: Any) -> Any:
         """Extracts and keeps what turns of a conversation say; see :func:`writing.learn`."""
         return import_module("llama_index_semxpath.memory.writing").learn(self, turns, **options)
+
+    def as_tools(self, principal: Principal = None, *, budget: int = 1_000) -> list[FunctionTool]:
+        """Tools for an agent: ``recall``, ``remember``, ``revise`` and ``show_schema``.
+
+        Args:
+            principal: Labels of the user that the agent works for; no call can widen them.
+            budget: Most tokens that one recall returns, 1 and up.
+        """
+        from llama_index_semxpath.memory.tools import MemoryTools
+
+        return MemoryTools(self, principal, budget=budget).as_tools()
 
     # Async twins
 
