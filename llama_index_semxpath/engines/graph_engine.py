@@ -17,14 +17,21 @@ import numpy as np
 
 from llama_index_semxpath.engines.base import Dataset
 from llama_index_semxpath.engines.conditions import conditions_of, is_hard
-from llama_index_semxpath.engines.graph_query import Dialect, HopQuery, NodeQuery, Statement
+from llama_index_semxpath.engines.graph_query import (
+    Dialect,
+    HopQuery,
+    LabelSet,
+    NodeQuery,
+    Statement,
+)
 from llama_index_semxpath.engines.keys import ROOT_KEY, key_ranges, on_axis
 from llama_index_semxpath.engines.memory import MemoryEngine, capabilities
 from llama_index_semxpath.engines.result import Evaluation
 from llama_index_semxpath.instrumentation import span
 from llama_index_semxpath.tree.columns import Mask, Rows
+from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import ast
-from llama_index_semxpath.xpath.compile import compile_query
+from llama_index_semxpath.xpath.compile import Compiled, compile_query
 from llama_index_semxpath.xpath.names import TREE_RELATIONS
 from llama_index_semxpath.xpath.plan import Plan, PlanStep, Pushed
 from llama_index_semxpath.xpath.printer import to_text
@@ -39,6 +46,8 @@ _AXES = _OPEN_AXES | {
 }
 #: From more nodes than this a step is not worth a statement.
 _MAX_CONTEXT = 20_000
+#: The most label sets that stand in one statement.
+_MAX_LABEL_SETS = 32
 
 
 @dataclass(slots=True)
@@ -47,6 +56,7 @@ class _Walk:
 
     rows: Rows
     keys: list[str]
+    labels: tuple[LabelSet, ...] | None = None
     steps: list[PlanStep] = field(default_factory=list)
     consumed: int = 0
 
@@ -85,7 +95,7 @@ class GraphEngine:
     ) -> Evaluation:
         """See :meth:`Engine.run`; a trace is recorded by the reference engine alone."""
         began = time.perf_counter()
-        expr, rules = self._checked(query, params, visible)
+        expr, rules, notes = self._checked(query, params, visible)
         walk = None
         if not trace:
             with span(f"engine.{self.name}", query=query) as facts:
@@ -104,6 +114,7 @@ class GraphEngine:
         if visible is not None:
             plan.access = (int(visible[1:].sum()), len(self.dataset.table) - 1)
         plan.scorer = result.plan.scorer
+        plan.notes += notes
         plan.ms = (time.perf_counter() - began) * 1000
         result.plan = plan
         return result.head(top_k)
@@ -124,7 +135,7 @@ class GraphEngine:
 
     def _checked(
         self, query: str, params: Mapping[str, Any] | None, visible: Mask | None
-    ) -> tuple[ast.Expr, tuple[str, ...]]:
+    ) -> Compiled:
         schema = self.reference.schema(visible) if self.reference.check_names else None
         able = capabilities(self.dataset)
         return compile_query(query, schema, params or {}, capabilities=able)
@@ -141,7 +152,8 @@ class GraphEngine:
             return None
         if self.dataset.table.orders is None:
             return None
-        walk = _Walk(np.zeros(1, dtype=np.int32), [ROOT_KEY])
+        labels = None if visible is None else _label_sets(self.dataset.table, visible)
+        walk = _Walk(np.zeros(1, dtype=np.int32), [ROOT_KEY], labels)
         while walk.consumed < len(expr.steps) and len(walk.rows) <= _MAX_CONTEXT:
             place = walk.consumed
             step, used = _fused(expr.steps, place)
@@ -177,7 +189,7 @@ class GraphEngine:
             return walk.rows, Statement("")
         ranges = key_ranges(step.axis, walk.keys)
         conditions = conditions_of(step.filters, params)
-        statement = self.dialect.nodes(NodeQuery(step.test.name, ranges, conditions))
+        statement = self.dialect.nodes(NodeQuery(step.test.name, ranges, conditions, walk.labels))
         is_on = on_axis(step.axis, walk.keys)
         found = (id_ for id_, key in self._rows(statement) if is_on(key))
         return self._known(found, visible), statement
@@ -193,7 +205,7 @@ class GraphEngine:
             ids = self.dataset.table.ids
             starts = tuple(ids[row] for row in frontier.tolist())
             statement = self.dialect.hop(
-                HopQuery(starts, step.test.name, inverse=step.axis == "inv")
+                HopQuery(starts, step.test.name, step.axis == "inv", walk.labels)
             )
             frontier = self._known((id_ for id_, _ in self._rows(statement)), visible)
             if distance >= low:
@@ -252,6 +264,17 @@ class GraphEngine:
             sorted({row for id_ in ids if (row := position(id_)) is not None}), dtype=np.int32
         )
         return rows if visible is None else rows[visible[rows]]
+
+
+def _label_sets(table: TreeTable, visible: Mask) -> tuple[LabelSet, ...] | None:
+    """The sets of labels that visible nodes carry; ``None`` where there are too many to send.
+
+    The database narrows by them; which node a reader sees is decided by the mask.
+    """
+    codes = np.unique(table.label[1:][visible[1:]]).tolist()
+    if len(codes) > _MAX_LABEL_SETS:
+        return None
+    return tuple(None if c < 0 else tuple(sorted(table.label_sets[c])) for c in codes)
 
 
 def _fused(steps: Sequence[ast.Step], place: int) -> tuple[ast.Step, int]:

@@ -165,8 +165,9 @@ class MemoryEngine:
     ) -> tuple[ast.Expr, Plan, dict[int, PlanStep]]:
         schema = _schema(table) if self.check_names else None
         able = capabilities(self.dataset)
-        expr, rules = compile_query(query, schema, params or {}, capabilities=able)
+        expr, rules, notes = compile_query(query, schema, params or {}, capabilities=able)
         plan, steps = make_plan(query, expr, rules, table, self._physical())
+        plan.notes += notes
         if visible is not None:
             plan.access = (len(table) - 1, len(self.dataset.table) - 1)
         return expr, plan, steps

@@ -28,6 +28,7 @@ from llama_index_semxpath.xpath.visit import Task, run
 CAPABILITIES = frozenset(("graph", "scorer", "keywords", "versions"))
 _EVIDENCE = {"min": "agg_min", "max": "agg_max", "avg": "agg_avg", "gmean": "agg_gmean"}
 _KEYED = ("sort", "group")
+_COMPARED = ("=", "!=", "<", "<=", ">", ">=", "=~")
 _ALIASES = ("node", "content")
 _Checked = tuple[ast.Expr, Kinds]
 
@@ -41,12 +42,14 @@ class Checked:
         type: What it gives.
         graded: Whether any part of it grades by meaning or keywords.
         kinds: Kinds that the resulting nodes can have, ``None`` for any.
+        notes: What is right by the grammar, yet hardly what was meant.
     """
 
     expr: ast.Expr
     type: Type
     graded: bool
     kinds: Kinds = None
+    notes: tuple[str, ...] = ()
 
 
 def check(
@@ -89,7 +92,8 @@ def check(
     found = type_of(resolved, params)
     if found == "duration":
         checker.rules.fail("a duration is no result", expr.span[0], hint="add it to a date")
-    return Checked(resolved, found, is_graded(resolved), kinds)
+    notes = tuple(dict.fromkeys(checker.notes))
+    return Checked(resolved, found, is_graded(resolved), kinds, notes)
 
 
 class _Checker:
@@ -105,6 +109,7 @@ class _Checker:
         self.text = text
         self.capabilities = capabilities
         self.rules = TypeRules(names, params, text)
+        self.notes: list[str] = []
 
     # Expressions
 
@@ -135,6 +140,7 @@ class _Checker:
         return tuple(found)
 
     def binary(self, expr: ast.Binary, here: Kinds, inside: bool) -> Task[_Checked]:
+        self.unquoted(expr)
         left, left_kinds = yield self.expr(expr.left, here, inside)
         right, right_kinds = yield self.expr(expr.right, here, inside)
         checked = replace(expr, left=left, right=right)
@@ -144,6 +150,27 @@ class _Checker:
         if expr.op != "|" or left_kinds is None or right_kinds is None:
             return checked, None
         return checked, left_kinds | right_kinds
+
+    def unquoted(self, expr: ast.Binary) -> None:
+        """Refuses ``@number = 5a`` without quotes better than as an unknown name."""
+        match expr.right:
+            case ast.Path(None, (), (ast.Step("child", ast.Test("name", name), (), _, False),)):
+                known = name in _ALIASES or any(
+                    (
+                        self.names.is_attribute(name),
+                        self.names.is_kind(name),
+                        self.names.is_relation(name),
+                        self.names.innermost(name, None),
+                    )
+                )
+                if expr.op in _COMPARED and not known:
+                    raise UnknownNameError(
+                        f"unknown name '{shown(name)}'",
+                        query=self.text,
+                        offset=expr.right.span[0],
+                        suggestions=self.names.like_any(name),
+                        hint=f'a text stands in quotes: "{shown(name)}"',
+                    )
 
     def call(self, expr: ast.Call, here: Kinds, inside: bool) -> Task[_Checked]:
         function = FUNCTIONS.get(expr.name)
@@ -220,6 +247,10 @@ class _Checker:
             if isinstance(part, ast.Predicate):
                 inner, _ = yield self.expr(part.expr, kinds, inside=True)
                 self.rules.condition(inner)
+                if isinstance(inner, ast.Str) and inner.value:
+                    self.notes.append(
+                        f"[{to_text(inner)}] holds for every node: write contains(., …) or . =~ …"
+                    )
                 part = replace(part, expr=inner)
             found.append(part)
         return tuple(found)
@@ -378,6 +409,10 @@ class _Checker:
                 offset=step.span[0],
                 suggestions=self.names.like_attribute(name, kinds),
             )
+        owners = self.names.schema.attributes.get(name, ())
+        if kinds and owners:
+            here, there = (", ".join(sorted(some)[:3]) for some in (kinds, owners))
+            self.notes.append(f"no {here} has @{name}, which stands on {there}")
         return step
 
     def relation(self, step: ast.Step) -> ast.Step:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from llama_index_semxpath.errors import (
     QueryCapabilityError,
@@ -18,14 +18,28 @@ from llama_index_semxpath.xpath.rules import rewrite
 from llama_index_semxpath.xpath.update import UPDATES, parse_update
 
 
+class Compiled(NamedTuple):
+    """A query that is ready to run.
+
+    Args:
+        expr: The checked and rewritten tree.
+        rules: Names of the rewrite rules that changed it.
+        notes: What is right by the grammar, yet hardly what was meant.
+    """
+
+    expr: ast.Expr
+    rules: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
 def compile_query(
     query: str,
     schema: Schema | None = None,
     params: Mapping[str, Any] | None = None,
     *,
     capabilities: frozenset[str] = CAPABILITIES,
-) -> tuple[ast.Expr, tuple[str, ...]]:
-    """The checked and rewritten tree of a query, and the names of the rules that changed it.
+) -> Compiled:
+    """The checked and rewritten tree of a query.
 
     Args:
         query: SemXPath.
@@ -38,8 +52,8 @@ def compile_query(
 
     Example:
         >>> from llama_index_semxpath.xpath.printer import to_text
-        >>> expr, rules = compile_query("//Row[@n = 1]")
-        >>> to_text(expr), rules
+        >>> compiled = compile_query("//Row[@n = 1]")
+        >>> to_text(compiled.expr), compiled.rules
         ('/descendant::Row[@n = 1]', ('descendant',))
     """
     try:
@@ -47,7 +61,7 @@ def compile_query(
     except (SemXPathSyntaxError, UnknownNameError):
         _refuse_update(query)
         raise
-    return rewrite(checked.expr)
+    return Compiled(*rewrite(checked.expr), checked.notes)
 
 
 def _refuse_update(query: str) -> None:

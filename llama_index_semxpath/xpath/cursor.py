@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from llama_index_semxpath.errors import SemXPathSyntaxError
 from llama_index_semxpath.text import shown
-from llama_index_semxpath.xpath.lexer import Token, tokenize
+from llama_index_semxpath.xpath.lexer import QUESTION, SIGNS, Token, tokenize
 from llama_index_semxpath.xpath.operators import MAX_NESTING, WORDS, too_deep
 
 _SIGN_HINTS = {
@@ -18,6 +18,24 @@ _SIGN_HINTS = {
 }
 
 
+#: Words of other languages between two operands.
+_WORD_HINTS = {
+    **{word: f"write {word}(…, …)" for word in ("contains", "starts-with", "ends-with", "matches")},
+    "like": "write contains(…, …), starts-with(…, …) or matches(…, …)",
+    "between": "write @x >= 2 and @x <= 3",
+    "union": "write '|'",
+    "except": "write a condition: [not(…)]",
+    "intersect": "write both conditions: […][…]",
+    **dict(
+        zip(
+            ("eq", "ne", "lt", "le", "gt", "ge", "is", "equals"),
+            (f"write '{sign}'" for sign in ("=", "!=", "<", "<=", ">", ">=", "=", "=")),
+            strict=True,
+        )
+    ),
+    **dict.fromkeys(("then", "else"), "there is no if; conditions stand in brackets"),
+}
+_LOOPS = frozenset(("for", "some", "every", "let"))
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _CLOSERS = frozenset(_CLOSER.values())
 
@@ -111,22 +129,44 @@ class Cursor:
         before = self.tokens[self.place - 1] if self.place else None
         if token.type in _SIGN_HINTS:
             return _SIGN_HINTS[token.type]
+        if token.type in ("=~", "~=") and (before is None or before.type in ("[", "(")):
+            return 'write . =~ "…" or @title =~ "…"'
+        inside = self.open[-1].type if self.open else ""
+        if token.type == "," and inside == "[":
+            listed = self.place > 1 and self.tokens[self.place - 2].value == "in"
+            return "a list stands in parentheses: in (2, 3)" if listed else "a slice is [2:4]"
+        if before is not None and before.type == token.type == "number" and inside == "[":
+            return "a slice is [2:4]"
+        if before is not None and before.type == "string" and str(before.value).endswith("\\"):
+            return "a quote inside a string is doubled; a back-slash is a back-slash"
+        if before is not None and token.type == "param" and before.value in _LOOPS:
+            return f"there is no '{before.value}': a path goes through all its nodes by itself"
         if self.open and (token.type == "end" or token.type in _CLOSERS):
             opening = self.open[-1]
             if token.type != _CLOSER[opening.type]:
                 return f"the '{opening.type}' at character {opening.start + 1} is not closed"
-        if before is not None and before.type == "name" and token.type == "name":
-            word = str(token.value)
-            if word.lower() in WORDS:
-                return f"write '{word.lower()}'"
-            if before.value == "not":
-                return "write not(…)"
-            if self.place == 1 and before.value in ("insert", "set", "replace", "delete", "move"):
-                return "an update is no query: it is read by parse_update"
-            return "a name with a space in it stands in back-quotes"
+        if before is not None and token.type == "name":
+            return self.guess_word(before, str(token.value).lower())
         if before is not None and before.type == "name" and token.type == ":":
             return "a name with a colon in it stands in back-quotes"
         return None
+
+    def guess_word(self, before: Token, word: str) -> str | None:
+        """A hint for a name where an operator is due."""
+        asks = len(self.tokens) > 4 or self.text.rstrip().endswith(("?", "？"))
+        if asks and SIGNS.isdisjoint(self.text):
+            return QUESTION
+        if word in WORDS:
+            return f"write '{word}'"
+        if word in _WORD_HINTS:
+            return _WORD_HINTS[word]
+        if before.type != "name":
+            return None
+        if before.value == "not":
+            return "write not(…)"
+        if self.place == 1 and before.value in ("insert", "set", "replace", "delete", "move"):
+            return "an update is no query: it is read by parse_update"
+        return "a name with a space in it stands in back-quotes"
 
 
 def describe(token: Token) -> str:

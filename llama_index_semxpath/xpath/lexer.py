@@ -61,7 +61,11 @@ _HINTS = {
     "\\": "a quote inside a string is doubled: 'it''s'",
     ";": "one query at a time",
     "#": "a comment has no place in a query",
+    "~": "write =~ to grade by meaning",
 }
+QUESTION = "a question in plain words goes to ask, not into a query"
+#: Signs of which a query in earnest has at least one, when it is longer than two words.
+SIGNS = frozenset("/@[]()=<>|:$\"'*")
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}  # opening: closing
 
 
@@ -213,6 +217,10 @@ def _unexpected(text: str, position: int) -> SemXPathSyntaxError:
             query=text,
             offset=position,
             expected=[f"a closing {_CLOSING[char]}"],
+        )
+    if char in "?？" and not text[position + 1 :].strip() and SIGNS.isdisjoint(text):
+        return SemXPathSyntaxError(
+            f"unexpected character {_character(char)}", query=text, offset=position, hint=QUESTION
         )
     hint = f"write '{chr(ord(char) - 0xFEE0)}'" if "０" <= char <= "９" else _HINTS.get(char)
     return SemXPathSyntaxError(

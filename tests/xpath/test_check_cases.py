@@ -120,6 +120,22 @@ def test_relations_of_the_tree_need_no_graph() -> None:
     assert check(parse(query), SCHEMA, capabilities=frozenset()).type == "nodes"
 
 
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("//Section['leave']", '["leave"] holds for every node'),
+        ("//Section[@price > 1]", "no Section has @price, which stands on Row"),
+        ("//Row[@price > 1]", None),
+        ("//*[@price > 1]", None),
+        ("//Section[@title = 'leave']", None),
+    ],
+)
+def test_what_was_hardly_meant_is_noted(query: str, note: str | None) -> None:
+    notes = check(parse(query), SCHEMA, text=query).notes
+    assert len(notes) == (note is not None)
+    assert note is None or note in notes[0]
+
+
 def test_relations_of_the_tree_alone_are_told_from_none_configured() -> None:
     schema = Schema({"A": KindInfo("A", 1)})
     with pytest.raises(errors.UnknownNameError, match="holds none beside CONTAINS and NEXT"):
