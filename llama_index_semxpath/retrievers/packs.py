@@ -19,7 +19,8 @@ from llama_index_semxpath.retrievers.words import search_words
 PACK_TOKENS = 110
 _FIRST_LINE = 120
 _CUT = re.compile(r"(?<=[。！？!?；;])\s*|(?<=[a-z0-9)\]\"”’][.])\s+(?=[\"“‘(\[A-Z0-9])|\n+")
-_TOKEN = re.compile(
+#: A token: each CJK character, each run of other letters and digits.
+TOKEN = re.compile(
     r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]"
     r"|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]+"
 )
@@ -113,7 +114,7 @@ def count_tokens(text: str) -> int:
         >>> count_tokens("年假 15 days")
         4
     """
-    return sum(1 for _ in _TOKEN.finditer(text))
+    return sum(1 for _ in TOKEN.finditer(text))
 
 
 def pack_document(doc: str, nodes: Sequence[Match], size: int = PACK_TOKENS) -> DocumentPacks:

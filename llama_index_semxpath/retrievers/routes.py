@@ -13,7 +13,7 @@ from llama_index_semxpath.index.match import QueryResult
 from llama_index_semxpath.retrievers.evidence import Evidence, Found, Principal, whole
 from llama_index_semxpath.retrievers.intent import looks_like_query
 from llama_index_semxpath.retrievers.packs import DocumentPacks
-from llama_index_semxpath.retrievers.ranking import rank_packs
+from llama_index_semxpath.retrievers.ranking import Ranked, rank_packs
 from llama_index_semxpath.retrievers.readers import Library
 from llama_index_semxpath.retrievers.words import STOPWORDS, search_words
 from llama_index_semxpath.tree.columns import Mask
@@ -28,7 +28,7 @@ _MOST_EXACT = 5000
 _WIDER = 0.2
 #: Sections that are looked at because of their titles.
 _MOST_TITLED = 8
-#: Best packs that tell whether the documents use the question's words.
+#: Best documents, and best packs of each, that tell whether they use the question's words.
 _BEST = 3
 
 
@@ -179,7 +179,8 @@ class TreeRoute:
         )
         plain = list(search_words(question, pairs=False))
         rarity = {word: _rarity(word, packed) for word in plain}
-        held = [word for word in plain if any(one.holds(word) for one in ranking[:_BEST])]
+        best = _best_places(ranking)
+        held = [word for word in plain if any(one.holds(word) for one in best)]
         total = sum(rarity.values())
         coverage = sum(rarity[word] for word in held) / total if total else 0.0
         for ranked in ranking:
@@ -259,6 +260,15 @@ class TreeRoute:
         # The best place counts whole, the next two by half: one hit may be chance.
         strength = {doc: hits[0] + 0.5 * sum(hits[1:3]) for doc, hits in scores.items()}
         return sorted(strength, key=lambda doc: -strength[doc])[:_CANDIDATES]
+
+
+def _best_places(ranking: Sequence[Ranked]) -> list[Ranked]:
+    """The best packs of each of the best documents: a comparison is covered by several."""
+    taken: dict[str, list[Ranked]] = {}
+    for one in ranking:
+        if one.document.id in taken or len(taken) < _BEST:
+            taken.setdefault(one.document.id, []).append(one)
+    return [one for some in taken.values() for one in some[:_BEST]]
 
 
 def _rarity(word: str, documents: Sequence[DocumentPacks]) -> float:

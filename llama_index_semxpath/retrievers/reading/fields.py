@@ -33,12 +33,14 @@ class FieldConditions:
         values: Values that fields must have.
         bounds: Field and mark of each bound.
         named: How many of the conditions name their field.
+        said: Titles, captions and columns around the nodes that fit.
     """
 
     kind: str
     values: list[ValueTest]
     bounds: list[tuple[str, Mark]]
     named: int = 0
+    said: tuple[str, ...] = ()
 
     @property
     def strength(self) -> int:
@@ -57,7 +59,12 @@ def field_conditions(
     kinds = {kind for field in vocabulary.fields.values() for kind in field.kinds if kind in _KINDS}
     found = [_conditions(question, marks, vocabulary, kind) for kind in sorted(kinds)]
     fitting = [one for one in found if one.strength >= 2 and _rows(one, vocabulary)]
-    return max(fitting, key=lambda one: one.strength, default=None)
+    best = max(fitting, key=lambda one: one.strength, default=None)
+    if best is not None:
+        table = vocabulary.table
+        around = {int(table.parent[row]) for row in _rows(best, vocabulary)[:200]}
+        best.said = tuple(said for row in around for said in _said_around(table, row))
+    return best
 
 
 def field_for(
@@ -156,19 +163,27 @@ def _of_tables(question: str, vocabulary: Vocabulary, kind: str) -> list[int]:
     table = vocabulary.table
     asked = set(search_words(question))
     rows = []
-    titles, captions = table.attribute("title"), table.attribute("caption")
     named: dict[int, bool] = {}
     for row in table.rows_of(kind).tolist():
         parent = int(table.parent[row])
         if parent not in named:
-            said = [*_columns(table, parent)]
-            for column, at in ((captions, parent), (titles, int(table.parent[parent]))):
-                slot = -1 if column is None else int(column.slots(len(table))[at])
-                said += [column.text(slot)] if column is not None and slot >= 0 else []
-            named[parent] = bool(asked & set(search_words(*said)))
+            named[parent] = bool(asked & set(search_words(*_said_around(table, parent))))
         if named[parent]:
             rows.append(row)
     return rows
+
+
+def _said_around(table: TreeTable, row: int) -> list[str]:
+    """Columns, caption and title of a table, a section or a document, and titles above it."""
+    said = _columns(table, row)
+    for name in ("caption", "title"):
+        column = table.attribute(name)
+        at = row
+        while column is not None and at > 0:
+            slot = int(column.slots(len(table))[at])
+            said += [column.text(slot)] if slot >= 0 else []
+            at = int(table.parent[at])
+    return said
 
 
 def _columns(table: TreeTable, row: int) -> list[str]:

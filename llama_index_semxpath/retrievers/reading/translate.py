@@ -13,7 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from llama_index_semxpath.retrievers.reading import build
-from llama_index_semxpath.retrievers.reading.fields import field_conditions, field_for
+from llama_index_semxpath.retrievers.reading.fields import (
+    FieldConditions,
+    field_conditions,
+    field_for,
+)
 from llama_index_semxpath.retrievers.reading.lexicon import NONE_OF
 from llama_index_semxpath.retrievers.reading.narrowing import nested_rows, told_apart
 from llama_index_semxpath.retrievers.reading.nouns import (
@@ -34,7 +38,7 @@ from llama_index_semxpath.retrievers.reading.times import (
     time_fields,
 )
 from llama_index_semxpath.retrievers.reading.vocabulary import Vocabulary, spoken
-from llama_index_semxpath.retrievers.words import content_words, is_cjk
+from llama_index_semxpath.retrievers.words import content_words, is_cjk, search_words
 from llama_index_semxpath.tree.node import DOCUMENT_KINDS
 from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import ast, to_text
@@ -409,6 +413,10 @@ class QuestionReader:
         found = field_conditions(question, marks, self.vocabulary)
         if found is None:
             return None
+        topic = self._left_over(question, marks, found)
+        if topic and found.kind != "Row":
+            # Values that name a document beside a question about something in it.
+            return None
         noun = Noun(found.kind, 0, values=found.values, bounds=found.bounds)
         query = to_text(build.path(build.descend(found.kind, *self._conditions(noun))))
         said = [f"{test.attribute} = {test.values[0]}" for test in found.values]
@@ -416,9 +424,27 @@ class QuestionReader:
         return Reading(
             query,
             (f"it asks for a {found.kind} with {', '.join(said)}",),
+            topic,
             counts=COUNT.search(question) is not None,
             wider=self._from_then_on(noun),
         )
+
+    def _left_over(
+        self, question: str, marks: Sequence[Mark], found: FieldConditions
+    ) -> tuple[str, ...]:
+        """Words of the question that are no value, bound, field or name of a table."""
+        rest = question
+        for mark in marks:
+            if mark.type in ("value", "bound", "field", "count", "wh"):
+                rest = f"{rest[: mark.start]}{' ' * (mark.end - mark.start)}{rest[mark.end :]}"
+        said = [test.attribute for test in found.values] + [name for name, _ in found.bounds]
+        known = search_words(*said, *found.said)
+        for test in found.values:
+            known.update(search_words(*test.values))
+        left = (
+            word for word in content_words(rest) if not search_words(word).keys() & known.keys()
+        )
+        return tuple(word for word in left if word not in _SAID_OF_PLACES and len(word) > 1)
 
     def _from_then_on(self, noun: Noun) -> tuple[str, str] | None:
         """“After 2024” may mean from 2024 on: tried where nothing is later."""
