@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.schema import Document, TransformComponent
     from llama_index.core.storage.docstore.types import BaseDocumentStore
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
     from llama_index.core.tools import FunctionTool
 
     from llama_index_semxpath.display import TreeView
@@ -51,6 +53,8 @@ class SemXPathIndex:
         options: How documents are parsed.
         scorer: Grades ``=~`` in queries (see ``engines.adapters`` for cross-encoders, entailment
             and LLMs); ``None`` for calibrated embeddings and words.
+        vector_store: A LlamaIndex vector store that takes Milvus's place. It is written and
+            checked, not searched: questions are answered by the catalog's own vectors.
 
     Raises:
         StoreError: The directory holds something else.
@@ -76,8 +80,11 @@ class SemXPathIndex:
         embed_model: Any = None,
         options: ParseOptions | None = None,
         scorer: Scorer | None = None,
+        vector_store: BasePydanticVectorStore | None = None,
     ) -> None:
         self.config = StoreConfig.of(store)
+        if vector_store is not None:
+            self.config = replace(self.config, vectors="given")
         self.options = options or ParseOptions()
         self.config.make_directory()
         self.catalog = self.config.open_catalog(create=True)
@@ -85,7 +92,7 @@ class SemXPathIndex:
         self.reader = Reader(
             self.config, embed_model=embed_model, catalog=self.catalog, scorer=scorer
         )
-        self._projections = Projections(self.config, self.reader.embeddings)
+        self._projections = Projections(self.config, self.reader.embeddings, vector_store)
         self.writer = Writer(
             self.config,
             self.catalog,

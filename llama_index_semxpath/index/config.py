@@ -45,7 +45,8 @@ class StoreConfig:
             holds the catalog; ``""`` keeps it in the directory, in SQLite.
         catalog_schema: Schema of the catalog's tables in that database.
         vectors: ``milvus``, or ``catalog`` for one database that holds everything: vectors are
-            searched in SQL, by sqlite-vec or pgvector.
+            searched in SQL, by sqlite-vec or pgvector. ``given`` is set for a store that is given
+            a LlamaIndex vector store.
         milvus_uri: A Milvus server (``http://host:19530``); ``None`` embeds Milvus Lite in the
             directory; ``""`` keeps vectors in the catalog only.
         milvus_token: Token of that server.
@@ -76,7 +77,7 @@ class StoreConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "store", Path(self.store))
-        if self.vectors not in ("milvus", "catalog"):
+        if self.vectors not in ("milvus", "catalog", "given"):
             raise StoreError(f"unknown vector store '{self.vectors}'", hint="use milvus or catalog")
         if self.graph not in ("ladybug", "memory", "none") and not _is_nebula(self.graph):
             raise StoreError(
@@ -156,14 +157,14 @@ class StoreConfig:
     @property
     def vectors_uri(self) -> str:
         """What Milvus is asked to open; ``""`` for no Milvus at all."""
-        if self.vectors == "catalog":
+        if self.vectors != "milvus":
             return ""
         return str(self.store / _VECTORS) if self.milvus_uri is None else self.milvus_uri
 
     @property
     def has_vectors(self) -> bool:
         """Whether a vector store stands beside the catalog's own cache of vectors."""
-        return self.vectors == "catalog" or bool(self.vectors_uri)
+        return self.vectors != "milvus" or bool(self.vectors_uri)
 
     @property
     def is_lite(self) -> bool:

@@ -19,7 +19,7 @@ from llama_index_semxpath.errors import AttributeValueError, QueryTypeError, Unk
 from llama_index_semxpath.index.access import Principal, principal_labels
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import printable
-from llama_index_semxpath.index.columns import load_table, past_table, update_table
+from llama_index_semxpath.index.columns import load_table, update_table
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.embedding import Vector, as_embedder
 from llama_index_semxpath.index.history import History, When
@@ -401,9 +401,10 @@ class Reader:
             elif moment.version == version:
                 return moment
             elif moment.version > version:
-                # A thread that reads an older state: it gets that, and others keep the newer one.
-                update = past_table(self.catalog, moment.table, version)
-                table, vectors = update.table, NodeVectors(self.embeddings, update.table)
+                # A thread whose moment is older, and so knows nothing of what changed since: it
+                # reads that moment by itself, and others keep the newer one.
+                table = load_table(self.catalog, None)
+                vectors = NodeVectors(self.embeddings, table)
             else:
                 update = update_table(self.catalog, moment.table, moment.version)
                 table = update.table
@@ -438,7 +439,8 @@ class Reader:
 
     def _remote_search(self) -> VectorSearch | None:
         """A server searches large stores; an embedded Milvus is slower than the matrix."""
-        if not self.config.has_vectors or self.config.is_lite:
+        config = self.config
+        if not config.has_vectors or config.is_lite or config.vectors == "given":
             return None
         from llama_index_semxpath.index.stores import open_vectors
         from llama_index_semxpath.index.vector_search import VectorSearch

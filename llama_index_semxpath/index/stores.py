@@ -22,6 +22,8 @@ from llama_index_semxpath.index.vectors import Embeddings
 from llama_index_semxpath.index.writing import Writer
 
 if TYPE_CHECKING:
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
     from llama_index_semxpath.index.milvus import MilvusProjection
     from llama_index_semxpath.index.vector_table import TableVectors
 
@@ -32,9 +34,16 @@ class Projections:
     Args:
         config: Where they are.
         embeddings: The store's vectors, for their dimension.
+        vector_store: A LlamaIndex vector store in place of the configured one.
     """
 
-    def __init__(self, config: StoreConfig, embeddings: Embeddings) -> None:
+    def __init__(
+        self,
+        config: StoreConfig,
+        embeddings: Embeddings,
+        vector_store: BasePydanticVectorStore | None = None,
+    ) -> None:
+        self._vector_store = vector_store
         self._config = config
         self._embeddings = embeddings
         self._lock = threading.RLock()
@@ -56,7 +65,7 @@ class Projections:
             return None
         with self._lock:
             if "vectors" not in self._open:
-                self._open["vectors"] = open_vectors(self._config, self._embeddings)
+                self._open["vectors"] = self._open_vectors()
             return self._open["vectors"]
 
     def graph(self) -> Projection | None:
@@ -111,6 +120,15 @@ class Projections:
                 return writer.project()
         except StoreLockedError:
             return 0
+
+    def _open_vectors(self) -> Projection:
+        if self._vector_store is not None:
+            from llama_index_semxpath.index.llama_vectors import LlamaVectors
+
+            return LlamaVectors(self._vector_store)
+        if self._config.vectors == "given":
+            raise StoreError("a vector store was to be given", hint="pass it as vector_store")
+        return open_vectors(self._config, self._embeddings)
 
     def _open_graph(self) -> Projection:
         from llama_index_semxpath.index.graph_projection import PropertyGraphProjection
