@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.schema import Document, TransformComponent
     from llama_index.core.storage.docstore.types import BaseDocumentStore
-    from llama_index.core.vector_stores.types import BasePydanticVectorStore
     from llama_index.core.tools import FunctionTool
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
     from llama_index_semxpath.display import TreeView
     from llama_index_semxpath.engines.base import Scorer
