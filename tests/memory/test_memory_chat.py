@@ -191,12 +191,9 @@ def test_tools_never_leave_their_principal(tmp_path: Path) -> None:
         rui["remember"].call(text="likes boats")
         for name, value in (("recall", "//*"), ("recall", "vault code"), ("show_schema", None)):
             found = str(rui[name].call(**({} if value is None else {"question": value})))
-            assert "7" not in found.replace("17", "")
-            assert "vault code is" not in found
-        assert (
-            "error" in str(rui["revise"].call(statement="delete all //Note"))
-            or len(memory.query("//Note", principal=["ana"])) == 1
-        )
+            assert "the vault" not in found
+        rui["revise"].call(statement="delete all //Note")
+        assert len(memory.query("//Note", principal=["ana"])) == 1
 
 
 async def test_block_in_a_llamaindex_memory(tmp_path: Path) -> None:
