@@ -18,7 +18,7 @@ from llama_index_semxpath.retrievers.search import Effort, Outcome, Search, matc
 BUDGETS: dict[str, int] = {"fast": 800, "normal": 2000, "deep": 6000}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Answer:
     """An answer with everything it rests on.
 
@@ -56,6 +56,13 @@ class Answer:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        cited = [
+            f"[{one['number']}] {' › '.join([str(one['document']), *map(str, one['path'])])}"
+            for one in self.citations
+        ]
+        return "\n".join([self.text, *cited, f"confidence {self.confidence:.2f}"])
 
     def _repr_html_(self) -> str:
         # Shown by a room above this one, so it is looked up when a notebook asks.
