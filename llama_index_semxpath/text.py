@@ -121,6 +121,24 @@ def width(text: str) -> int:
     return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)
 
 
+def cut(text: str, columns: int) -> str:
+    """The beginning of a text that fits into a number of terminal columns; ``…`` marks a cut.
+
+    Example:
+        >>> cut("annual leave", 7), cut("年假的规定", 6), cut("年假", 4)
+        ('annual…', '年假…', '年假')
+    """
+    if width(text) <= columns:
+        return text
+    kept, used = [], 1
+    for char in text:
+        used += width(char)
+        if used > columns:
+            break
+        kept.append(char)
+    return "".join(kept).rstrip() + "…"
+
+
 def padded(text: str, columns: int) -> str:
     """A text filled with spaces to a number of terminal columns.
 

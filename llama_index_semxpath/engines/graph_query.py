@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 #: Half-open range ``[low, high)`` of order keys.
 KeyRange = tuple[str, str]
+#: Access labels in force at a node, sorted; ``None`` where there are none.
+LabelSet = tuple[str, ...] | None
 Comparison = Literal["=", "<", "<=", ">", ">="]
 #: The most ranges that stand in one statement; more are sent as the one range around them.
 MAX_RANGES = 16
@@ -41,11 +43,13 @@ class NodeQuery:
         kind: The kind, ``None`` for any.
         ranges: Where the order key lies; empty for anywhere.
         conditions: Comparisons that all hold.
+        labels: Access labels in force of which a node has one set; ``None`` for any.
     """
 
     kind: str | None = None
     ranges: tuple[KeyRange, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    labels: tuple[LabelSet, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +60,13 @@ class HopQuery:
         ids: Ids of the nodes to start from.
         relation: Name of the relation.
         inverse: Whether to go against its direction.
+        labels: As in :class:`NodeQuery`, of the nodes reached.
     """
 
     ids: tuple[str, ...]
     relation: str
     inverse: bool = False
+    labels: tuple[LabelSet, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,9 @@ class MemoryEngine:
             ) from error
         result = self._result(value, evaluator, plan, is_graded(expr))
         plan.ms = (time.perf_counter() - began) * 1000
+        if len(plan.steps) == 1 and plan.steps[0].actual is None and not result.is_value:
+            # What stands around all else: a call, a union.
+            plan.steps[0].actual, plan.steps[0].ms = len(result), plan.ms
         result.trace = recorder.traced
         return result.head(top_k)
 

@@ -7,12 +7,15 @@ hash of the node's id, a property name the hexadecimal form of the attribute's n
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 from llama_index_semxpath.engines.graph_query import (
     Condition,
     Dialect,
     HopQuery,
+    LabelSet,
     NodeQuery,
     Parameters,
     Statement,
@@ -54,6 +57,31 @@ def property_name(prefix: str, attribute: str) -> str:
     return f"{prefix}_{data.hex()}"
 
 
+def labels_text(labels: Iterable[str]) -> str:
+    """Access labels as their column holds them.
+
+    Example:
+        >>> labels_text({"staff", "管理"})
+        '["staff", "管理"]'
+    """
+    return json.dumps(sorted(labels), ensure_ascii=False)
+
+
+def _labels_test(
+    place: str, labels: Sequence[LabelSet] | None, parameters: Parameters
+) -> list[str]:
+    """The condition that a node carries one of these sets of labels; none where any will do."""
+    if labels is None:
+        return []
+    column = f"{place}.labels"
+    sets = [labels_text(found) for found in labels if found is not None]
+    tests = [f"{column} == {parameters.add(text)}" for text in sets]
+    if None in labels:
+        tests.append(f"{column} IS NULL")
+    # A reader who sees no node at all gets none from the database either.
+    return [any_of(tests) if tests else "false"]
+
+
 class NgqlDialect(Dialect):
     """nGQL of NebulaGraph 3.
 
@@ -87,6 +115,7 @@ class NgqlDialect(Dialect):
                 for low, high in query.ranges
             ]
             tests.append(any_of(ranges))
+        tests += _labels_test(f"n.{TAG}", query.labels, parameters)
         for condition in query.conditions:
             test = self._condition(condition, parameters)
             tests += [test] if test else []
@@ -97,13 +126,17 @@ class NgqlDialect(Dialect):
 
     def hop(self, query: HopQuery) -> Statement:
         """The statement of a hop from all starts at once."""
+        parameters = Parameters()
+        parameters.values["relation"] = query.relation
+        tests = [f"{EDGE}.name == $relation"]
+        # $$ is the far end of the edge as walked, in either direction.
+        tests += _labels_test(f"$$.{TAG}", query.labels, parameters)
         starts = ", ".join(f'"{vertex_id(id_)}"' for id_ in query.ids)
         way = " REVERSELY" if query.inverse else ""
-        # $$ is the far end of the edge as walked, in either direction.
         return Statement(
-            f"GO FROM {starts} OVER {EDGE}{way} WHERE {EDGE}.name == $relation "
+            f"GO FROM {starts} OVER {EDGE}{way} WHERE {' AND '.join(tests)} "
             f"YIELD DISTINCT $$.{TAG}.id AS id, $$.{TAG}.order_key AS order_key",
-            {"relation": query.relation},
+            parameters.values,
         )
 
     def _condition(self, condition: Condition, parameters: Parameters) -> str | None:

@@ -49,10 +49,12 @@ def bare_title(title: str, number: str | None) -> str:
     Example:
         >>> bare_title("第五条 年假", "第五条"), bare_title("3.2 Install", "3.2")
         ('年假', 'Install')
+        >>> bare_title("主诉：", None)
+        '主诉'
     """
+    title = title.rstrip(":：") or title
     if number and title.startswith(number):
         return title[len(number) :].lstrip(" \t.、:：-–—)）") or title
-    title = title.rstrip(":：") or title
     return title
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from llama_index_semxpath.text import cut
 from llama_index_semxpath.tree.columns import Floats, Mask, Rows
 from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import ast
@@ -17,6 +18,8 @@ from llama_index_semxpath.xpath.printer import to_text
 
 #: Most nodes that a trace lists for each side of a filter.
 TRACED = 200
+#: Terminal columns of a node's label.
+_LABEL = 70
 
 
 class Recorder:
@@ -141,6 +144,11 @@ def node_label(table: TreeTable, row: int) -> str:
         column = table.attribute(name)
         place = -1 if column is None else int(column.slots(len(table))[row])
         if column is not None and place >= 0:
-            return f"{table.kind_name(row)} {column.text(place)[:60]}"
-    text = " ".join(table.texts(np.array([row], dtype=np.int32))[0].split())
-    return f"{table.kind_name(row)} {text[:60] or table.ids[row]}"
+            return _label(table, row, column.text(place))
+    return _label(table, row, table.texts(np.array([row], dtype=np.int32))[0] or table.ids[row])
+
+
+def _label(table: TreeTable, row: int, text: str) -> str:
+    # What a document says must not reach a terminal as control characters.
+    plain = "".join(char if char.isprintable() else " " for char in text[:500])
+    return cut(f"{table.kind_name(row)} {' '.join(plain.split())}", _LABEL)

@@ -325,6 +325,8 @@ class _Checker:
                 expected=[self.written(name, reading) for reading in readings],
             )
         if readings:
+            if readings[0] == "attribute":
+                self.elsewhere(name, kinds)
             return self.read(step, readings[0])
         return self.unread(step, kinds, value)
 
@@ -409,11 +411,15 @@ class _Checker:
                 offset=step.span[0],
                 suggestions=self.names.like_attribute(name, kinds),
             )
+        self.elsewhere(name, kinds)
+        return step
+
+    def elsewhere(self, name: str, kinds: Kinds) -> None:
+        """Notes an attribute that nodes of other kinds have, and these do not."""
         owners = self.names.schema.attributes.get(name, ())
-        if kinds and owners:
+        if kinds and owners and not self.names.has_attribute(name, kinds):
             here, there = (", ".join(sorted(some)[:3]) for some in (kinds, owners))
             self.notes.append(f"no {here} has @{name}, which stands on {there}")
-        return step
 
     def relation(self, step: ast.Step) -> ast.Step:
         name = step.test.name

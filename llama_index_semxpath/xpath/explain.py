@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import html
 import json
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from llama_index_semxpath.text import cut, width
 from llama_index_semxpath.xpath.plan import Plan, PlanStep, Pushed
 
 #: Nodes listed for each side of a filter.
 _SHOWN = 8
 _WIDTH = 100
+_COLUMNS = ("part", "engine", "how", "estimated", "found", "ms")
+#: How many of them are texts, before the figures.
+_TEXTS = 3
 _TABLE = "border-collapse:collapse;font-size:90%"
 _LEFT = "text-align:left;padding:2px 8px;vertical-align:top"
 _RIGHT = "text-align:right;padding:2px 8px;vertical-align:top"
@@ -101,14 +104,16 @@ def plan_text(plan: Plan) -> str:
         >>> step = PlanStep("step", "//Row", method="postings of Row", estimate=9, actual=9, ms=0.2)
         >>> print(plan_text(Plan("//Row", "//Row", steps=[step])))
         plan of //Row
-          //Row  [memory]  postings of Row  estimated 9  found 9  0.20 ms
+          part   engine  how              estimated  found    ms
+          //Row  memory  postings of Row          9      9  0.20
     """
     lines = [f"plan of {plan.query}", *(f"  {name:<8}{text}" for name, text in _facts(plan))]
     rows = [_cells(depth, step) for depth, step in plan.walk()]
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)] if rows else []
+    widths = [max(map(width, column)) for column in zip(_COLUMNS, *rows, strict=True)]
+    if rows:
+        lines.append(_line(_COLUMNS, widths))
     for (depth, step), row in zip(plan.walk(), rows, strict=True):
-        cells = [_pad(cell, width) for cell, width in zip(row, widths, strict=True) if width]
-        lines.append("  " + "  ".join(cells).rstrip())
+        lines.append(_line(row, widths))
         if step.pushed:
             lines += _pushed_lines(step.pushed, "  " * (depth + 3))
     if plan.ms is not None:
@@ -118,9 +123,9 @@ def plan_text(plan: Plan) -> str:
 
 def plan_html(plan: Plan) -> str:
     """The plan as an HTML table; all text escaped."""
-    names = ("part", "engine", "how", "estimated", "found", "ms")
     head = "".join(
-        f'<th style="{_LEFT if at < 3 else _RIGHT}">{name}</th>' for at, name in enumerate(names)
+        f'<th style="{_LEFT if at < _TEXTS else _RIGHT}">{name}</th>'
+        for at, name in enumerate(_COLUMNS)
     )
     body = "".join(_row_html(depth, step) for depth, step in plan.walk())
     facts = "".join(
@@ -180,13 +185,22 @@ def _facts(plan: Plan) -> list[tuple[str, str]]:
 
 def _cells(depth: int, step: PlanStep) -> list[str]:
     return [
-        "  " * depth + _cut(step.text),
-        f"[{step.engine}]",
+        "  " * depth + cut(step.text, 60),
+        step.engine,
         step.method,
-        "" if step.estimate is None else f"estimated {step.estimate:,}",
-        "" if step.actual is None else f"found {step.actual:,}",
-        "" if step.ms is None else f"{step.ms:.2f} ms",
+        _number(step.estimate),
+        _number(step.actual),
+        "" if step.ms is None else f"{step.ms:.2f}",
     ]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """A line of the table: texts to the left, figures to the right."""
+    padded = [
+        cell + " " * (room - width(cell)) if at < _TEXTS else " " * (room - width(cell)) + cell
+        for at, (cell, room) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  " + "  ".join(padded).rstrip()
 
 
 def _pushed_lines(pushed: Pushed, indent: str) -> list[str]:
@@ -270,20 +284,8 @@ def _node_dict(node: TraceNode) -> dict[str, Any]:
 
 def _value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return _cut(text, _WIDTH)
+    return cut(text, _WIDTH)
 
 
 def _number(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
-
-
-def _cut(text: str, width: int = 60) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def _pad(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))

@@ -96,7 +96,8 @@ class Plan:
     Example:
         >>> print(Plan("//Section", "//Section", steps=[PlanStep("step", "//Section", estimate=3)]))
         plan of //Section
-          //Section  [memory]  estimated 3
+          part       engine  how  estimated  found  ms
+          //Section  memory               3
     """
 
     query: str

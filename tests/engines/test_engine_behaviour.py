@@ -116,7 +116,9 @@ def test_plan_names_methods_estimates_and_figures(engine: MemoryEngine) -> None:
     assert plan.ms is not None
     text = str(plan)
     assert text.splitlines()[0] == f"plan of {query}"
-    assert "found 5" in text
+    assert text.splitlines()[4].split() == ["part", "engine", "how", "estimated", "found", "ms"]
+    (line,) = (line for line in text.splitlines() if '[. =~ "museum"]  memory' in line)
+    assert line.split()[-2] == "5"
     assert json.loads(json.dumps(plan.to_dict()))["query"] == query
     assert "descendant" in plan.rules
 
@@ -127,6 +129,14 @@ def test_plan_and_trace_escape_html(engine: MemoryEngine) -> None:
     assert result.trace is not None
     assert "<b>" not in result.trace._repr_html_()
     assert "<b>Book</b>" in str(result.trace)
+
+
+def test_what_a_document_says_does_not_reach_the_terminal_as_control_characters() -> None:
+    nodes = [TreeNode("d", "Document", "d", attributes={"title": "a\x1b[31mred\u202e"})]
+    engine = MemoryEngine(Dataset(TreeTable.from_nodes(nodes)))
+    text = str(engine.run("//Document[1]", trace=True).trace)
+    assert "Document a [31mred" in text
+    assert text.replace("\n", "").isprintable()
 
 
 def test_trace_lists_kept_and_dropped_with_scores(engine: MemoryEngine) -> None:
