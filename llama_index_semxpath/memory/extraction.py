@@ -21,6 +21,7 @@ MAX_CHARS = 20_000
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"“‘(A-Z])|(?<=[。！？!?])|\n+")
 _QUESTION = re.compile(r"[?？]\s*[\"”’)）]*$|[吗呢么][。?？]?$")
 _QUOTED = re.compile(r"[\"“「『][^\"”」』]*[\"”」』]")
+_CLAUSE = re.compile(r"[，,;；]\s*(?:and |but )?|\s(?:and|but)\s(?=I\b|(?:my|the)\b)")
 _UNTIL = re.compile(
     r"\b(?:valid|good|holds?|runs?) (?:until|till|through|to)\b|\bexpir(?:es?|ing) (?:on )?"
     r"|有效期[至到]|[截至]止?(?:日期)?[为到至]?",
@@ -67,11 +68,12 @@ def extract_facts(
     schema = schema or FactSchema()
     found: list[Fact] = []
     for sentence in sentences(text):
-        for fact in _of_sentence(sentence, schema):
+        stated = list(_of_sentence(sentence, schema))
+        for fact in stated:
             fact = at_subject(fact, speaker)
             fact = replace(
                 fact,
-                text=fact.text or sentence,
+                text=_clause(sentence, fact.value) if len(stated) > 1 else sentence,
                 source=source,
                 weight=weight,
                 valid_from=fact.valid_from or time,
@@ -106,6 +108,14 @@ def _of_sentence(sentence: str, schema: FactSchema) -> Iterator[Fact]:
         # Notes on a person leave the subject out: "takes the bus to work".
         found = list(english.facts_of(f"I {sentence}", schema))
     yield from found
+
+
+def _clause(sentence: str, value: str) -> str:
+    """The part of a sentence that states a value, so that each fact has its own words."""
+    for clause in _CLAUSE.split(sentence):
+        if value in clause and len(clause) > len(value) + 1:
+            return clause.strip(" .。")
+    return sentence
 
 
 def _unquoted(match: re.Match[str]) -> str:

@@ -441,11 +441,15 @@ def _packed(
     if budget is None and top_k is None:
         top_k = DEFAULT_TOP_K
     chosen: list[tuple[int, str, int]] = []
+    seen: set[str] = set()
     misses = 0
     for row in rows:
         if (top_k is not None and len(chosen) >= top_k) or misses > _MISSES or budget == 0:
             break
         line = corpus.line(row)
+        said = " ".join((corpus.nodes[row].text or line).split())
+        if said in seen:
+            continue  # a fact and the turn that said it cost twice what they tell
         price = count_tokens(line)
         if budget is not None:
             if price > budget:
@@ -453,6 +457,7 @@ def _packed(
                 continue
             budget -= price
         chosen.append((row, line, price))
+        seen.add(said)
     reader = memory.reader if at is None else memory.at(at).reader
     ids = [corpus.nodes[row].id for row, _, _ in chosen]
     matches = {match.id: match for match in memory.reader.nodes(ids, who)}

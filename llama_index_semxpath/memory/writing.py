@@ -154,8 +154,10 @@ def learn(
     who = memory.principal if principal is None else principal_labels(principal)
     own = who if labels is None else frozenset(labels)
     known_llm = _by_model(said, policy, llm)
-    with memory.change("conversation", what="learn", author=author, principal=who) as edit:
-        now = memory.now()
+    now = _moment_after(memory)
+    with memory.change(
+        "conversation", what="learn", author=author, principal=who, time=now
+    ) as edit:
         ids = _keep_turns(memory, edit, said, session, conversation, now, own, who)
         facts: list[Fact] = []
         for turn, id_, more in zip(said, ids, known_llm, strict=True):
@@ -201,8 +203,10 @@ def remember_facts(
             raise SemXPathError("a fact needs a subject, an attribute and a value")
     who = memory.principal if principal is None else principal_labels(principal)
     own = who if labels is None else frozenset(labels)
-    with memory.change(reason, what="remember facts", author=author, principal=who) as edit:
-        now = memory.now()
+    now = _moment_after(memory)
+    with memory.change(
+        reason, what="remember facts", author=author, principal=who, time=now
+    ) as edit:
         dated = [replace(fact, valid_from=fact.valid_from or now) for fact in given]
         decisions = _keep_facts(memory, edit, dated, policy, now, own, who)
     return Learned((), tuple(decisions), edit.change.revision if edit.change else 0)
@@ -288,6 +292,14 @@ def _turn(one: Any, speaker: str) -> TurnText:
         )
     name = str(getattr(speaking, "value", speaking))
     return TurnText(content or "", speaker if name == "user" else name, None, name)
+
+
+def _moment_after(memory: StructuredMemory) -> dt.datetime:
+    """A moment after all that was written, so that what is said later is newer whatever the clock
+    says."""
+    last = memory.revisions(1)
+    tick = dt.timedelta(microseconds=1)
+    return max(memory.now(), last[0].time + tick) if last else memory.now()
 
 
 def _by_model(said: Sequence[TurnText], policy: WritingPolicy, llm: Any) -> list[list[Fact]]:
