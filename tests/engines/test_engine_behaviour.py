@@ -117,7 +117,7 @@ def test_plan_names_methods_estimates_and_figures(engine: MemoryEngine) -> None:
     text = str(plan)
     assert text.splitlines()[0] == f"plan of {query}"
     assert text.splitlines()[4].split() == ["part", "engine", "how", "estimated", "found", "ms"]
-    (line,) = (line for line in text.splitlines() if '[. =~ "museum"]  memory' in line)
+    (line,) = (row for row in text.splitlines() if row.lstrip().startswith('[. =~ "museum"] '))
     assert line.split()[-2] == "5"
     assert json.loads(json.dumps(plan.to_dict()))["query"] == query
     assert "descendant" in plan.rules
