@@ -152,9 +152,9 @@ class Corpus:
     def _said(self, node: TreeNode) -> dt.datetime | None:
         place = self._places.get(node.parent or "") if node.kind == "Turn" else None
         for one in (node, place):
-            for name in _TIMES if one is not None else ():
-                moment = _moment(one.attributes.get(name)) if one is not None else None
-                if moment is not None:
+            values = {} if one is None else one.attributes
+            for name in _TIMES:
+                if name in values and (moment := _moment(values[name])) is not None:
                     return moment
         return None
 
@@ -253,11 +253,15 @@ class Corpus:
     def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Vectors of rows; NaN for those that have none and are too many to compute now."""
         self._load_vectors()
-        missing = rows[np.isnan(self._vectors[rows, 0])]
-        missing = missing[[bool(self.index.turns[row].text) for row in missing.tolist()]]
-        if 0 < len(missing) <= _EMBED_AT_ONCE:
-            texts = [self.index.turns[row].text[:2000] for row in missing.tolist()]
-            self._vectors[missing] = self.reader.embeddings.text_vectors(texts)
+        if self._embedded < len(self.rows):
+            missing = rows[np.isnan(self._vectors[rows, 0])]
+            missing = missing[[bool(self.index.turns[row].text) for row in missing.tolist()]]
+            if 0 < len(missing) <= _EMBED_AT_ONCE:
+                texts = [self.index.turns[row].text[:2000] for row in missing.tolist()]
+                self._vectors[missing] = self.reader.embeddings.text_vectors(texts)
+                self._embedded += len(missing)
+        if len(rows) == len(self.nodes):
+            return self._vectors[: len(rows)]
         found: NDArray[np.float32] = self._vectors[rows]
         return found
 

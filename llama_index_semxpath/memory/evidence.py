@@ -33,7 +33,7 @@ Vectors = Callable[[Rows], NDArray[np.float32]]
 
 _K1, _B = 1.2, 0.75
 #: Turns whose meaning is compared; of more, the likeliest by words, date and speaker.
-_COMPARED = 4_000
+_COMPARED = 2_000
 #: Days after a period in which people still tell what happened in it.
 _TOLD_LATER = 10
 _TOLD = 0.5
