@@ -43,6 +43,8 @@ def check_text(text: str, what: str, where: str) -> str:
     """
     if "\x00" in text:
         raise AttributeValueError(f"{what} holds a NUL character", where=printable(where))
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -166,6 +168,8 @@ def _to_json(value: Any, key: str, where: str, depth: int) -> Any:
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, str):
+        if value.isascii() and "\x00" not in value:
+            return value
         return check_text(value, f"attribute '{printable(key)}'", where)
     if isinstance(value, float):
         return value if math.isfinite(value) else {_TAG: "float", "v": repr(value)}

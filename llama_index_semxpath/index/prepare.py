@@ -82,13 +82,15 @@ def check_tree(nodes: Sequence[TreeNode]) -> None:
         )
     seen: set[str] = set()
     for node in nodes:
-        where = printable(node.id)
+        fault = ""
         if node.id in seen:
-            raise StoreError("two nodes of a document have the same id", where=where)
-        if node.doc != root.doc:
-            raise StoreError(f"the node belongs to document {printable(node.doc)}", where=where)
-        if node is not root and node.parent not in seen:
-            raise StoreError("the node's parent does not come before it", where=where)
+            fault = "two nodes of a document have the same id"
+        elif node.doc != root.doc:
+            fault = f"the node belongs to document {printable(node.doc)}"
+        elif node is not root and node.parent not in seen:
+            fault = "the node's parent does not come before it"
+        if fault:
+            raise StoreError(fault, where=printable(node.id))
         seen.add(node.id)
 
 

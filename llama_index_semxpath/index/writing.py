@@ -171,7 +171,12 @@ class Writer:
         totals = Totals()
         with self.turn():
             for chunk in _chunks(trees):
-                prepared = [(self._prepared(tree), tree.source) for tree in chunk]
+                # The model is made known first, for good; then vectors that are given go into the
+                # cache in one transaction a chunk.
+                if any(tree.vectors for tree in chunk):
+                    self.embeddings.code()
+                with self.catalog.database.write():
+                    prepared = [(self._prepared(tree), tree.source) for tree in chunk]
                 totals.embedded += sum(see(*one, self.embeddings) for one in prepared)
                 totals.embedded += self._embed([n for nodes, _ in prepared for n in nodes], tell)
                 with self.transaction() as writer:
@@ -228,26 +233,28 @@ class Writer:
     def _keep_given(self, nodes: Sequence[PreparedNode], vectors: Mapping[str, Vector]) -> None:
         """Puts given vectors into the cache, under hashes of their own."""
         code, dimension = self.embeddings.code(), self.embeddings.dimension
-        rows: list[Vector] = []
-        hashes: list[bytes] = []
-        for item in nodes:
-            vector = vectors.get(item.node.id)
-            if vector is None:
-                continue
+        given = [(item, vectors[item.node.id]) for item in nodes
+                 if vectors.get(item.node.id) is not None]  # fmt: skip
+        for item, vector in given:
             if np.shape(vector) != (dimension,):
                 raise EmbeddingMismatchError(
                     f"a vector of shape {np.shape(vector)} in a store of dimension {dimension}",
                     where=printable(item.node.id),
                 )
-            if not np.isfinite(vector).all():
-                raise EmbeddingMismatchError(
-                    "a vector holds NaN or infinity", where=printable(item.node.id)
-                )
-            item.embed, item.vector = None, digest("given", np.asarray(vector).tobytes())
-            rows.append(vector)
+        if not given:
+            return
+        matrix = np.array([vector for _, vector in given], np.float32)
+        finite = np.isfinite(matrix).all(axis=1)
+        if not finite.all():
+            bad = given[int(np.argmin(finite))][0]
+            raise EmbeddingMismatchError(
+                "a vector holds NaN or infinity", where=printable(bad.node.id)
+            )
+        hashes = []
+        for (item, _), row in zip(given, matrix, strict=True):
+            item.embed, item.vector = None, digest("given", row.tobytes())
             hashes.append(item.vector)
-        if rows:
-            self.catalog.vectors.put(code, hashes, unit(np.stack(rows)))
+        self.catalog.vectors.put(code, hashes, unit(matrix))
 
     def _embed(self, nodes: Sequence[PreparedNode], tell: Progress) -> int:
         """Sees to it that the cache holds the vector of every node; returns how many were made."""
