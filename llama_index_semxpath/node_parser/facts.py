@@ -116,6 +116,8 @@ def _add(attributes: dict[str, Value], pairs: Iterable[tuple[str, Value]]) -> No
 
 def _pairs(text: str) -> list[tuple[str, Value]]:
     """The pairs of a paragraph that consists of pairs alone."""
+    if ":" not in text and "：" not in text:
+        return []
     out: list[tuple[str, Value]] = []
     for line in text.split("\n"):
         for piece in _GAP.split(line.strip()):

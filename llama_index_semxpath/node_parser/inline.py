@@ -142,12 +142,13 @@ class Inline:
     def blocks(self, kind: str, span: tuple[int, int] | None) -> list[Block]:
         """The run as a block, or as figures when it holds nothing but images."""
         text = self.text
+        if not text and not self.images:
+            return []
         if self.images and _SPACE.sub("", text) == self._image_text():
             links = [target for target, _ in self.links or ()]
             return [figure(source, text, span, links=links) for source, text in self.images]
-        if not text:
-            return []
-        block = Block(kind, text, None, [], self.attributes, span)
+        attributes = self.attributes if self.links or self.images else {}
+        block = Block(kind, text, None, [], attributes, span)
         if not self.plain:
             block.font = Font(UNKNOWN_SIZE, bold=True)
         return [block]

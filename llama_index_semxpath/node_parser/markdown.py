@@ -272,10 +272,14 @@ class _Walker:
         if not inline.parts and not inline.images:
             return
         span = self._span()
-        tex = "".join(inline.parts)
-        if tex.startswith("$$") and tex.endswith("$$") and tex.count("$$") == 2:
-            block = Block("Formula", tex[2:-2].strip(), span=span)
-            self._open[-1].children.append(block)
+        if inline.parts and inline.parts[0].startswith("$$"):
+            tex = "".join(inline.parts)
+            if tex.endswith("$$") and tex.count("$$") == 2:
+                block = Block("Formula", tex[2:-2].strip(), span=span)
+                self._open[-1].children.append(block)
+                return
+        if not self._lines:
+            self._place(inline.blocks("Paragraph", span))
             return
         lines, self._lines = self._lines, []
         plain = [line[3] for line in lines]

@@ -90,8 +90,10 @@ def table_block(
         ('Item | Price', 'Bolt | $1,200', {'Item': 'Bolt', 'Price': 1200})
     """
     plain = all(type(cell) is str for row in rows for cell in row)
+    width = min(max(map(len, rows), default=0), MAX_COLUMNS) if plain else 0
     # Without spans only the head needs laying out: the rest is read as it stands.
-    grid = _lay_out(rows[: _MAX_HEADER_ROWS + 2] if plain else rows)
+    head = _MAX_HEADER_ROWS + 2 if header_rows is None else header_rows
+    grid = _lay_out(rows[:head] if plain else rows, width)
     # A first row merged over the whole width names the table, unless it is marked as a header.
     title = _full_width(grid[0]) if len(grid) > 2 and grid[0] and not grid[0][0].cell.header else ""
     if title:
@@ -99,11 +101,10 @@ def table_block(
     top = int(bool(title))
     count = _count_header_rows(grid[top:]) if header_rows is None else max(0, header_rows - top)
     if plain and count == 1 and _goes_on(rows[top:]):
-        grid, count = _lay_out([_spread(rows[top]), *rows[top + 1 : _MAX_HEADER_ROWS]]), 2
+        grid, count = _lay_out([_spread(rows[top]), *rows[top + 1 : top + 2]], width), 2
         grid = [*([[]] * top), *grid]
     header = grid[top : top + count]
-    width = max(map(len, rows), default=0) if plain else len(grid[0]) if grid else 0
-    columns = _column_names(header, min(width, MAX_COLUMNS))
+    columns = _column_names(header, width if plain else len(grid[0]) if grid else 0)
     text = "\n".join(filter(None, (title, _header_text(header))))
     table = Block("Table", text, span=span, page=page)
     if caption:
@@ -223,10 +224,10 @@ def _last_page(table: Block) -> int:
     return pages[-1] if pages else (table.page or 0)
 
 
-def _lay_out(rows: Sequence[Sequence[Cell | str]]) -> list[_Row]:
-    """Give every square of the grid the cell that covers it."""
+def _lay_out(rows: Sequence[Sequence[Cell | str]], width: int = 0) -> list[_Row]:
+    """Give every square of the grid, at least so many columns wide, the cell that covers it."""
     grid: list[dict[int, _Slot]] = [{} for _ in rows]
-    width = covered = 0
+    covered = 0
     for y, row in enumerate(rows):
         x = 0
         for item in row:
