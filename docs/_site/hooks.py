@@ -55,16 +55,27 @@ def on_files(files: Files, config: Any) -> Files:
 
 @cache
 def _api_pages() -> dict[str, str]:
+    """Page by module. A name that several export is described once, where it is most at home."""
+    homes: dict[str, str] = {}
     pages = {}
-    for init in sorted((ROOT / PACKAGE).rglob("__init__.py")):
-        module = ".".join(init.parent.relative_to(ROOT).parts)
-        names = public_names(module)
-        if names:
-            pages[module] = _page(module, names)
     for name in MODULES:
         module = f"{PACKAGE}.{name}"
         pages[module] = f"# `{module}`\n\n::: {module}\n"
-    return pages
+    inits = (ROOT / PACKAGE).rglob("__init__.py")
+    modules = [".".join(init.parent.relative_to(ROOT).parts) for init in inits]
+    for module in sorted(modules, key=lambda one: (-one.count("."), one)):
+        names = public_names(module)
+        if not names:
+            continue
+        parts = [f"# `{module}`", INTRODUCTIONS.get(module) or _about(module)]
+        for path in names:
+            home = path.rpartition(".")[0]
+            page = home if home in pages else homes.setdefault(path, module)
+            short = path.rpartition(".")[2]
+            seen = page != module
+            parts.append(f"- `{short}`: see [`{page}`]({page}.md)" if seen else f"::: {path}")
+        pages[module] = "\n\n".join(parts) + "\n"
+    return dict(sorted(pages.items()))
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -88,9 +99,8 @@ def public_names(room: str) -> list[str]:
     return [path for path in found if not path.rpartition(".")[2].startswith("_")]
 
 
-def _page(room: str, names: list[str]) -> str:
-    about = INTRODUCTIONS.get(room) or inspect.getdoc(import_module(room)) or ""
-    return "\n\n".join([f"# `{room}`", about, *(f"::: {name}" for name in names)]) + "\n"
+def _about(module: str) -> str:
+    return inspect.getdoc(import_module(module)) or ""
 
 
 def _listed(nav: Any) -> list[str]:
