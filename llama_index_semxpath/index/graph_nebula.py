@@ -13,7 +13,14 @@ from itertools import islice
 from typing import Any, Literal
 
 from llama_index_semxpath.engines.graph_query import any_of
-from llama_index_semxpath.engines.ngql import EDGE, TAG, VID_LENGTH, property_name, vertex_id
+from llama_index_semxpath.engines.ngql import (
+    EDGE,
+    TAG,
+    VID_LENGTH,
+    labels_text,
+    property_name,
+    vertex_id,
+)
 from llama_index_semxpath.errors import StoreError, StoreVersionError
 from llama_index_semxpath.index import nebula_text as ngql
 from llama_index_semxpath.index.codec import decode_attributes, printable
@@ -414,9 +421,9 @@ def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _vertex_row(vertex: Vertex) -> dict[str, Any]:
     row = vertex_row(vertex)
-    for column in ("aliases", "labels"):
-        if row[column] is not None:
-            row[column] = json.dumps(row[column], ensure_ascii=False)
+    row["aliases"] = json.dumps(row["aliases"], ensure_ascii=False)
+    if row["labels"] is not None:
+        row["labels"] = labels_text(row["labels"])
     return {**row, "doc_key": vertex_id(vertex.doc)}
 
 

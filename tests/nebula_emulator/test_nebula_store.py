@@ -6,12 +6,13 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from llama_index.core.graph_stores.types import ChunkNode, EntityNode, Relation
 from llama_index.core.schema import Document
@@ -372,6 +373,36 @@ def test_queries_give_what_the_reference_gives(seed: int, emulator: NebulaEmulat
         query, params = queries.query(), queries.params()
         assert _outcome(engine, query, params) == _outcome(reference, query, params), query
     assert graph.client.statements - before >= 10
+    graph.close()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_narrow_inside_the_statement(seed: int, emulator: NebulaEmulator) -> None:
+    rng = random.Random(seed)
+    corpus = Corpus(rng, labelled=True)
+    graph = NebulaGraph(options(emulator, timeout=10))
+    corpus.fill(graph)
+    table = corpus.table
+    visible = table.visible_to({"red"} if seed else set())
+    assert visible is not None
+    hidden = {table.labels(row) for row in np.flatnonzero(~visible)}
+    shown = {table.labels(row) for row in np.flatnonzero(visible)[1:]}
+    answers: list[str] = []
+
+    def ask(text: str, parameters: Mapping[str, Any]) -> list[list[Any]]:
+        assert f"{TAG}.labels" in text or "false" in text
+        rows = graph.rows(text, parameters)
+        answers.extend(row[0] for row in rows)
+        return rows
+
+    engine = NebulaEngine(Dataset(table), ask, properties=graph.properties, check_names=False)
+    queries = Queries(rng)
+    for _ in range(30):
+        with suppress(QueryError):
+            engine.run(queries.query(), params=queries.params(), visible=visible)
+    for id_ in answers:
+        row = table.position(id_)
+        assert row is None or table.labels(row) not in hidden - shown
     graph.close()
 
 
