@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from llama_index_semxpath.index.match import Match, json_value
+from llama_index_semxpath.memory.naming import label
 
 _VALUE_CHARACTERS = 300
+#: Values that a line in short holds: most characters of one, and most of them.
+_SHORT_VALUE, _SHORT_VALUES = 20, 2
 
 
 def as_data(text: str) -> str:
@@ -22,28 +25,41 @@ def as_data(text: str) -> str:
 
 
 def match_line(match: Match) -> str:
-    """A node as one line of JSON for an agent: id, path, text and attributes.
+    """A node as one line of JSON for an agent: its path, text and attributes.
 
     Example:
         >>> from llama_index_semxpath.index.match import NodeView
         >>> from llama_index_semxpath.tree.node import TreeNode
         >>> match_line(Match(NodeView(TreeNode("d", "Note", "d", text="tea"), (), "/Note[1]")))
-        '{"id": "d", "path": "/Note[1]", "text": "tea"}'
+        '{"path": "/Note[1]", "text": "tea"}'
     """
-    line: dict[str, Any] = {"id": match.id, "path": match.xpath}
+    line: dict[str, Any] = {"path": match.xpath}
     if match.text:
         line["text"] = _cut(match.text)
-    if match.attributes:
-        values = {name: json_value(value) for name, value in match.attributes.items()}
-        line["attributes"] = {
-            name: _cut(value) if isinstance(value, str) else value for name, value in values.items()
-        }
+    values = {name: json_value(value) for name, value in match.attributes.items()}
+    line |= {name: _cut(v) if isinstance(v, str) else v for name, v in values.items()}
     return json.dumps(line, ensure_ascii=False)
 
 
-def match_lines(matches: Sequence[Match]) -> str:
+def brief_line(match: Match) -> str:
+    """A node in short: its path, what it is called, and values that are short.
+
+    Example:
+        >>> from llama_index_semxpath.index.match import NodeView
+        >>> from llama_index_semxpath.tree.node import TreeNode
+        >>> task = TreeNode("t", "Task", "t", attributes={"name": "Buy milk", "status": "Todo"})
+        >>> brief_line(Match(NodeView(task, (), "/Task[1]")))
+        '/Task[1] Buy milk; Todo'
+    """
+    called = label(match)
+    values = [str(json_value(value)) for value in match.attributes.values()]
+    short = [v for v in values if 0 < len(v) <= _SHORT_VALUE and v != called][:_SHORT_VALUES]
+    return "; ".join([f"{match.xpath} {called}", *(" ".join(v.split()) for v in short)])
+
+
+def match_lines(matches: Sequence[Match], *, brief: bool = False) -> str:
     """Nodes, one a line."""
-    return "\n".join(map(match_line, matches))
+    return "\n".join(map(brief_line if brief else match_line, matches))
 
 
 def _cut(text: str) -> str:

@@ -6,6 +6,7 @@ English and Chinese. A rule gives words, never SemXPath: names are looked up as 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _I = re.IGNORECASE
@@ -88,6 +89,9 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
                  r"|(?:显示|查看|看看)(?P<name2>.*)"),
     )
 )  # fmt: skip
+_QUOTED = re.compile(r"(?<!\w)'(.+?)'(?!\w)|\"(.+?)\"|“(.+?)”|‘(.+?)’|「(.+?)」|《(.+?)》")
+#: First of the private characters that stand for what is quoted.
+_HIDDEN = 0xE000
 _POLITE = re.compile(r"^(?:please|could you|can you|then|now|请|帮我|麻烦)[,， ]*", _I)
 _ARTICLE = re.compile(r"^(?:the|a|an|my|our) ", _I)
 _PLACES = {"before": "before", "after": "after", "前": "before", "后": "after"}
@@ -108,20 +112,28 @@ attribute='', value='', numbers=())
     plain = " ".join(text.split()).rstrip(".!。！?？")
     while (shorter := _POLITE.sub("", plain)) != plain:
         plain = shorter
+    # What stands in quotes is one name, whatever words are in it.
+    quoted: list[str] = []
+
+    def hide(found: re.Match[str]) -> str:
+        quoted.append(next(group for group in found.groups() if group))
+        return chr(_HIDDEN + len(quoted) - 1)
+
+    plain = _QUOTED.sub(hide, plain)
     for act, pattern in _RULES:
         found = pattern.fullmatch(plain)
         if found is not None:
-            return _request(act, found)
+            return _request(act, found, quoted)
     return None
 
 
-def _request(act: str, found: re.Match[str]) -> Request:
-    parts = {key: value for key, value in found.groupdict().items() if value}
+def _request(act: str, found: re.Match[str], quoted: Sequence[str]) -> Request:
+    parts = {key: _shown(value, quoted) for key, value in found.groupdict().items() if value}
 
     def part(name: str) -> str:
         for key in (name, f"{name}2", f"{name}3"):
             if key in parts:
-                return _ARTICLE.sub("", _unquoted(parts[key].strip()))
+                return _ARTICLE.sub("", parts[key].strip())
         return ""
 
     where = next((place for word, place in _PLACES.items() if word in part("where")), "into")
@@ -142,11 +154,11 @@ def _request(act: str, found: re.Match[str]) -> Request:
     )
 
 
-def _unquoted(text: str) -> str:
-    for left, right in ("''", '""', "“”", "‘’", "「」", "《》"):
-        if len(text) > 1 and text[0] == left and text[-1] == right:
-            return text[1:-1]
-    return text
+def _shown(text: str, quoted: Sequence[str]) -> str:
+    return "".join(
+        quoted[ord(char) - _HIDDEN] if 0 <= ord(char) - _HIDDEN < len(quoted) else char
+        for char in text
+    )
 
 
 _ORDINALS = {

@@ -170,7 +170,7 @@ def test_tools(memory: StructuredMemory) -> None:
         return str(tools[name].call(**arguments))
 
     lines = call("recall", question="/Plan/Day[2]/*").splitlines()
-    assert [json.loads(line)["attributes"]["name"] for line in lines] == START[1]
+    assert [json.loads(line)["name"] for line in lines] == START[1]
     assert call("recall", question="count(//Meal)") == "2.0"
     assert "Garden kitchen" in call("recall", question="garden kitchen vegetarian dinner")
     made = json.loads(call("remember", text="book a table", kind="Todo", into="/Plan/Day[2]"))
