@@ -64,15 +64,15 @@ def main() -> None:
     from llama_index_semxpath.index import (
         SemXPathIndex,
         catalog_writer,
-        folder,
         graph_projection,
         index_paths,
         milvus,
         writing,
     )
+    from llama_index_semxpath.node_parser import parallel
 
     stages = Stages()
-    stages.watch(folder, "parse_bytes", "parse")
+    stages.watch(parallel, "parse_bytes", "parse")
     stages.watch(writing.Writer, "_embed", "embed")
     stages.watch(catalog_writer.CatalogWriter, "put_document", "catalog")
     stages.watch(milvus.MilvusProjection, "upsert", "vectors")

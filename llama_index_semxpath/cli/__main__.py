@@ -4,4 +4,5 @@ import sys
 
 from llama_index_semxpath.cli.main import main
 
-sys.exit(main())
+if __name__ == "__main__":  # not in a process that parses for this one
+    sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,7 @@ def index(args: argparse.Namespace) -> int:
                 acl=acl,
                 meta=dict(args.meta or ()),
                 progress=progress,
+                workers=os.cpu_count() or 1,
             )
 
     if args.quiet or not sys.stderr.isatty():

@@ -18,7 +18,8 @@ from llama_index_semxpath.index.prepare import prepare_nodes
 from llama_index_semxpath.index.rows import Source, StoredDocument
 from llama_index_semxpath.index.writing import Progress, Totals, TreeSource
 from llama_index_semxpath.node_parser.options import ParseOptions
-from llama_index_semxpath.node_parser.registry import EXTENSIONS, parse_bytes
+from llama_index_semxpath.node_parser.parallel import PAYS_FROM, Job, parse_many, seconds_of
+from llama_index_semxpath.node_parser.registry import EXTENSIONS
 from llama_index_semxpath.tree.node import TreeNode, Value
 
 #: A larger file is refused: it is no document but a data set.
@@ -92,6 +93,7 @@ def index_paths(
     acl: Iterable[str] | None = None,
     meta: Mapping[str, Value] | None = None,
     progress: Progress | None = None,
+    workers: int = 1,
 ) -> IndexReport:
     """Adds or refreshes files and folders.
 
@@ -106,6 +108,7 @@ def index_paths(
         acl: Access labels of the documents.
         meta: Further attributes of the documents.
         progress: Told what is being done.
+        workers: Most processes that parse; they are started only where it pays.
 
     Raises:
         SourceError: A path that is not there, a folder without documents, or not one readable
@@ -119,7 +122,7 @@ def index_paths(
     extra = _Extra(weight, None if acl is None else frozenset(acl), dict(meta or {}))
     run = _Run(index.catalog, index.options, stored, extra)
     report = IndexReport(errors=run.errors)
-    report.totals = index.writer.write(run.trees(files), progress)
+    report.totals = index.writer.write(run.trees(files, workers), progress)
     gone = [d.id for d in stored.values() if _is_gone(d, roots, {f.doc for f in files})]
     report.removed = index.writer.delete(gone) if gone else 0
     report.unchanged = run.unchanged + report.totals.unchanged
@@ -158,7 +161,7 @@ class _Extra:
 
 
 class _Run:
-    """Reads the files one after the other, keeping account."""
+    """Reads the files in their order, keeping account."""
 
     def __init__(
         self,
@@ -174,20 +177,43 @@ class _Run:
         self.errors: list[FileError] = []
         self.unchanged = 0
 
-    def trees(self, files: Iterable[FoundFile]) -> Iterator[TreeSource]:
+    def trees(self, files: Sequence[FoundFile], workers: int) -> Iterator[TreeSource]:
+        """Trees of the files that the store does not have as they are."""
+        jobs = self._jobs(files)
+        for job, nodes in parse_many(jobs, self._options, workers=self._useful(files, workers)):
+            path, source = job.tag
+            try:
+                if isinstance(nodes, SemXPathError):
+                    raise nodes
+                self._extra.apply(nodes[0], path)
+                tree = TreeSource(nodes, source, prepare_nodes(nodes))
+            except SemXPathError as error:
+                self.errors.append(FileError(str(path), error.message))
+                continue
+            yield tree
+
+    def _jobs(self, files: Iterable[FoundFile]) -> Iterator[Job[tuple[Path, Source]]]:
         for file in files:
             try:
-                tree = self._read(file)
+                job = self._read(file)
             except SemXPathError as error:
                 self.errors.append(FileError(str(file.path), error.message))
                 continue
-            if tree is None:
+            if job is None:
                 self.unchanged += 1
             else:
-                yield tree
+                yield job
 
-    def _read(self, file: FoundFile) -> TreeSource | None:
-        """The tree of a file, ``None`` where the store has it already."""
+    def _useful(self, files: Iterable[FoundFile], workers: int) -> int:
+        """Processes that pay: one, where all new files together are parsed in a few seconds."""
+        if workers < 2:
+            return 1
+        new = [file for file in files if file.doc not in self._stored]
+        spent = sum(seconds_of(file.path.name, _size(file.path)) for file in new)
+        return min(workers, len(new)) if spent >= PAYS_FROM else 1
+
+    def _read(self, file: FoundFile) -> Job[tuple[Path, Source]] | None:
+        """A file that is to be parsed, ``None`` where the store has it already."""
         known = self._stored.get(file.doc)
         old = None if known is None else known.source
         stat = self._stat(file)
@@ -201,9 +227,7 @@ class _Run:
             with self._catalog.write() as writer:
                 writer.touch_source(file.doc, source)
             return None
-        nodes = parse_bytes(data, file.path.name, doc_id=file.doc, options=self._options)
-        self._extra.apply(nodes[0], file.path)
-        return TreeSource(nodes, source, prepare_nodes(nodes))
+        return Job(data, file.path.name, file.doc, (file.path, source))
 
     def _stat(self, file: FoundFile) -> tuple[int, int]:
         try:
@@ -225,6 +249,13 @@ class _Run:
             return path.read_bytes()
         except OSError as error:
             raise _unreadable(path, error) from None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _unreadable(path: Path, error: OSError) -> SourceError:

@@ -13,6 +13,7 @@ from llama_index_semxpath import SemXPathIndex
 from llama_index_semxpath.errors import SourceError
 from llama_index_semxpath.index import folder
 from llama_index_semxpath.index.folder import index_paths
+from llama_index_semxpath.node_parser import parallel
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_unchanged_files_are_not_read(index, handbook, monkeypatch):
 def test_touched_files_are_not_parsed(index, handbook, monkeypatch):
     index_paths(index, [handbook])
     os.utime(handbook / "rules.html", (1, 1))
-    monkeypatch.setattr(folder, "parse_bytes", lambda *a, **k: pytest.fail("it was parsed"))
+    monkeypatch.setattr(parallel, "parse_bytes", lambda *a, **k: pytest.fail("it was parsed"))
     assert index_paths(index, [handbook]).unchanged == 3
 
 
