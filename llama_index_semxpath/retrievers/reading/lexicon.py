@@ -55,6 +55,8 @@ QUANTITIES = (
 )
 #: Negations that say that there is none of what follows.
 NONE_OF = frozenset({"no", "without", "没有", "neither", "nor"})
+#: Verbs that a request begins with.
+ORDERS = frozenset({"show", "list", "find", "give", "get", "tell", "display", "count", "view"})
 #: Which from the end: “second to last”.
 FROM_END = {
     ("second", "to", "last"): 2, ("third", "to", "last"): 3, ("fourth", "to", "last"): 4,

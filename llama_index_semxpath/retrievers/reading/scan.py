@@ -84,7 +84,8 @@ def scan(question: str, vocabulary: Vocabulary, phrases: Phrases) -> list[Mark]:
     marks: list[Mark] = []
     bounds = {bound.start: bound for bound in find_bounds(question)}
     tokens = [_Token(match.group(), *match.span()) for match in _TOKEN.finditer(question)]
-    place = 0
+    # “Show …” at the beginning is an order, whatever kinds there are.
+    place = 1 if len(tokens) > 1 and tokens[0].text.lower() in lexicon.ORDERS else 0
     while place < len(tokens):
         mark, used = _next(tokens, place, bounds, phrases)
         if mark is not None:

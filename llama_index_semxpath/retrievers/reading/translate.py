@@ -220,7 +220,7 @@ class QuestionReader:
         self._attach_bounds(marks, nouns, target, question)
         self._attach_fields(marks, nouns, target)
         attach_phrases(marks, nouns, target, self.vocabulary)
-        hours = self._attach_hours(question, target)
+        hours = self._attach_hours(question, marks, target)
         named = [noun for noun in nouns if not noun.implied or noun.values]
         told = target.bounds or target.phrases or target.sides or hours
         if not named and not told:
@@ -344,11 +344,17 @@ class QuestionReader:
         """Fields of records whose values begin with a time of day."""
         return time_fields(self.vocabulary.table, self.vocabulary.record_kinds)
 
-    def _attach_hours(self, question: str, target: Noun) -> bool:
+    def _attach_hours(self, question: str, marks: Sequence[Mark], target: Noun) -> bool:
         """Times of day as a condition; a meal has its hour where no record speaks of it."""
         if not self._times:
             return False
-        found = find_hours(question)
+        # “Night” in the name of a show is no time of day.
+        names = [(mark.start, mark.end) for mark in marks if mark.type == "value"]
+        found = [
+            one
+            for one in find_hours(question)
+            if not any(start <= one.start < end for start, end in names)
+        ]
         for one in found:
             target.tests.append(begins_within(self._times, one.first, one.end))
         for at, (axis, test) in enumerate(target.sides):
