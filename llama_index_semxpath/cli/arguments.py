@@ -58,6 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     _writing(command)
     _reading(command)
     _feedback(command, common)
+    _memory(command, common)
     return parser
 
 
@@ -232,6 +233,45 @@ def _feedback(command: Any, common: _Parser) -> None:
     _add_principal(action("run", "run", "ask reviewed questions again; exit 1 if one is wrong"))
     remove = action("remove", "remove", "delete entries for good")
     remove.add_argument("ids", nargs="+", metavar="ID")
+
+
+def _memory(command: Any, common: _Parser) -> None:
+    memory = command("memory", "memory:show", "read and change what an agent remembers")
+    memory.set_defaults(tree=None, at=None, principal=None)
+    actions = memory.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
+
+    def action(name: str, about: str, *, writes: bool = False) -> _Parser:
+        sub: _Parser = actions.add_parser(name, parents=[common], help=about)
+        sub.set_defaults(run=f"llama_index_semxpath.cli.memory:{name}")
+        _add_principal(sub)
+        if writes:
+            sub.add_argument("--author", metavar="NAME", help="who makes the change")
+            sub.add_argument("--reason", default="", metavar="TEXT", help="why it is made")
+        return sub
+
+    load = action("load", "write a tree from an XML, JSON or YAML file", writes=True)
+    load.add_argument("file", metavar="FILE")
+    load.add_argument("--id", metavar="NAME", help="name of the tree")
+    load.add_argument("--acl", nargs="+", action="extend", metavar="LABEL", help="who may read it")
+    show = action("show", "show the trees, or one of them")
+    show.add_argument("tree", nargs="?", metavar="TREE")
+    show.add_argument("--at", metavar="WHEN", help="a date, a time or the number of a revision")
+    update = action("update", "run one update statement", writes=True)
+    update.add_argument("statement", metavar="STATEMENT")
+    update.add_argument(
+        "--param", nargs="+", action="extend", type=pair, metavar="K=V", help="values of $names"
+    )
+    history = action("history", "list changes, or the versions of a node")
+    history.add_argument("node", nargs="?", metavar="NODE", help="id or SemXPath of a node")
+    history.add_argument("--limit", type=_count, metavar="N", help="at most N changes")
+    diff = action("diff", "show what separates two versions")
+    diff.add_argument("first", metavar="WHEN")
+    diff.add_argument("second", nargs="?", metavar="WHEN", help="by default now")
+    undo = action("undo", "take back a change", writes=True)
+    undo.add_argument("revision", nargs="?", type=_count, metavar="REVISION")
+    recall = action("recall", "show what is remembered on a question")
+    recall.add_argument("question", metavar="QUESTION")
+    recall.add_argument("--budget", type=_count, default=500, metavar="N", help="most tokens")
 
 
 def _add_principal(parser: argparse.ArgumentParser) -> None:

@@ -162,12 +162,12 @@ class Diff:
         """One line a difference: ``+`` new, ``-`` gone, ``~`` changed, ``>`` moved."""
         for sign, nodes in (("-", self.removed), ("+", self.added)):
             for node in nodes:
-                yield f"{sign} {node.kind} {_name(node)}".rstrip()
+                yield f"{sign} {node.kind} {name_of_node(node)}".rstrip()
         for item in self.changed:
             parts = (f"{k}: {_short(a)} → {_short(b)}" for k, (a, b) in item.fields.items())
-            yield f"~ {item.after.kind} {_name(item.after)}  {'; '.join(parts)}"
+            yield f"~ {item.after.kind} {name_of_node(item.after)}  {'; '.join(parts)}"
         for item in self.moved:
-            yield f"> {item.after.kind} {_name(item.after)}".rstrip()
+            yield f"> {item.after.kind} {name_of_node(item.after)}".rstrip()
 
     def __str__(self) -> str:
         return "\n".join(self.lines()) or "no difference"
@@ -224,7 +224,8 @@ def make_diff(first: int, second: int, pairs: Iterable[tuple[TreeNode | None, Tr
     )
 
 
-def _name(node: TreeNode) -> str:
+def name_of_node(node: TreeNode) -> str:
+    """What a node is called: its ``@name``, title or text, cut short."""
     for value in (node.attributes.get("name"), node.title, node.text):
         if isinstance(value, str) and value:
             return _short(value)
