@@ -17,7 +17,8 @@ from llama_index_semxpath.index.columns import past_table
 from llama_index_semxpath.index.history import History
 from llama_index_semxpath.index.history_rows import Revision
 from llama_index_semxpath.index.keyword_source import RankedKeywords, TableKeywords
-from llama_index_semxpath.index.reader import Moment, Reader
+from llama_index_semxpath.index.moments import Moment
+from llama_index_semxpath.index.reader import Reader
 from llama_index_semxpath.index.rows import StoredDocument
 from llama_index_semxpath.tree.columns import Mask
 from llama_index_semxpath.tree.node import TreeNode

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,56 +11,37 @@ import numpy as np
 
 from llama_index_semxpath.engines.base import Dataset, Scope, Scorer
 from llama_index_semxpath.engines.memory import MemoryEngine
-from llama_index_semxpath.engines.result import Evaluation, Group
-from llama_index_semxpath.engines.scoring import default_scorer
-from llama_index_semxpath.errors import AttributeValueError, QueryTypeError, UnknownDocumentError
-from llama_index_semxpath.index.access import Principal, principal_labels
+from llama_index_semxpath.errors import QueryTypeError, UnknownDocumentError
+from llama_index_semxpath.index.access import Principal
+from llama_index_semxpath.index.answers import check_question, matches_of, value_of
 from llama_index_semxpath.index.catalog import Catalog
 from llama_index_semxpath.index.codec import printable
-from llama_index_semxpath.index.columns import load_table, update_table
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.embedding import Vector, as_embedder
 from llama_index_semxpath.index.history import History, When
 from llama_index_semxpath.index.keyword_source import (
-    CatalogKeywords,
     RankedKeywords,
-    VisibleKeywords,
 )
-from llama_index_semxpath.index.match import Match, NodeView, QueryResult
+from llama_index_semxpath.index.match import Match, QueryResult
+from llama_index_semxpath.index.moments import Moment, Moments
 from llama_index_semxpath.index.past_query import Asked, past_query
-from llama_index_semxpath.index.places import Places
 from llama_index_semxpath.index.rows import StoredDocument
-from llama_index_semxpath.index.vectors import Embeddings, NodeVectors, RemoteSearch
-from llama_index_semxpath.index.visibility import visible_part
+from llama_index_semxpath.index.vectors import Embeddings
 from llama_index_semxpath.node_parser.paths import PATH_SEPARATOR
 from llama_index_semxpath.node_parser.summaries import SectionSummarizer, Summary
 from llama_index_semxpath.schema import Schema
 from llama_index_semxpath.tree.columns import Mask, Rows
-from llama_index_semxpath.tree.node import TreeNode
 from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath.plan import Plan
 
 if TYPE_CHECKING:
-    from llama_index_semxpath.index.vector_search import VectorSearch
+    pass
 
-#: Principals whose views are kept at a time.
-_PRINCIPALS = 64
 #: Least cosine of a semantic hit: the packaged model gives unrelated texts about 0.
 _LEAST_COSINE = 0.05
 
 
-@dataclass(slots=True)
-class Moment:
-    """One state of the store, as columns and vectors."""
-
-    version: int
-    table: TreeTable
-    vectors: NodeVectors
-    engine: MemoryEngine
-    parts: dict[frozenset[str], tuple[MemoryEngine, Mask | None]] = field(default_factory=dict)
-
-
-class Reader:
+class Reader(Moments):
     """Reads a store: every call sees one state of it, whatever is being written meanwhile.
 
     Args:
@@ -85,14 +64,11 @@ class Reader:
         catalog: Catalog | None = None,
         scorer: Scorer | None = None,
     ) -> None:
-        self.scorer = scorer
-        self.config = StoreConfig.of(store)
-        self.catalog = catalog or self.config.open_catalog()
-        self.embeddings = Embeddings(self.catalog, as_embedder(embed_model))
-        self.embeddings.check()
-        self._remote = self._remote_search()
-        self._lock = threading.Lock()
-        self._moment: Moment | None = None
+        config = StoreConfig.of(store)
+        catalog = catalog or config.open_catalog()
+        embeddings = Embeddings(catalog, as_embedder(embed_model))
+        embeddings.check()
+        super().__init__(config, catalog, embeddings, scorer)
 
     @classmethod
     def open(cls, store: StoreConfig | Path | str, *, embed_model: Any = None) -> Reader:
@@ -191,7 +167,7 @@ class Reader:
             return QueryResult(
                 matches,
                 query=query,
-                value=self._value(moment, mask, found),
+                value=value_of(moment.table, found),
                 plan=found.plan,
                 trace=found.trace,
             )
@@ -233,7 +209,7 @@ class Reader:
         Returns:
             Matches whose ``score`` is the cosine, in [0, 1].
         """
-        _check_question(text, limit)
+        check_question(text, limit)
         with self._now() as moment:
             mask = self._mask(moment, principal)
             inside = self._scope(moment, scope, principal)
@@ -284,7 +260,7 @@ class Reader:
         Returns:
             Matches whose ``score`` is the normalised BM25, in [0, 1].
         """
-        _check_question(text, limit)
+        check_question(text, limit)
         with self._now() as moment:
             wanted = self._wanted(moment, scope, kinds, principal)
             hits: list[tuple[str, float]] = []
@@ -374,119 +350,12 @@ class Reader:
 
         return PastReader(self, History(self.catalog).number(when))
 
-    # Inside
-
-    def _read_nodes(self, ids: Sequence[str]) -> dict[str, TreeNode]:
-        return self.catalog.nodes(ids)
-
     def keywords(self, principal: Principal = None) -> RankedKeywords:
         """The keyword index as the principal may read it."""
         with self._now() as moment:
             return self._keywords(moment, self._mask(moment, principal))
 
-    def _keywords(self, moment: Moment, mask: Mask | None) -> RankedKeywords:
-        if mask is None:
-            return CatalogKeywords(self.catalog)
-        return VisibleKeywords(self.catalog, moment.table, mask)
-
-    @contextmanager
-    def _now(self) -> Iterator[Moment]:
-        """The present state; all reads within see the same one."""
-        with self.catalog.moment():
-            yield self._refreshed()
-
-    def _refreshed(self) -> Moment:
-        version = self.catalog.version
-        with self._lock:
-            moment = self._moment
-            if moment is None:
-                table = load_table(self.catalog, self.config.columns)
-                vectors = NodeVectors(self.embeddings, table, self._search)
-            elif moment.version == version:
-                return moment
-            elif moment.version > version:
-                # A thread whose moment is older, and so knows nothing of what changed since: it
-                # reads that moment by itself, and others keep the newer one.
-                table = load_table(self.catalog, None)
-                vectors = NodeVectors(self.embeddings, table)
-            else:
-                update = update_table(self.catalog, moment.table, moment.version)
-                table = update.table
-                if update.patch is None:
-                    vectors = NodeVectors(self.embeddings, table, self._search)
-                else:
-                    vectors = moment.vectors.carried(update.patch, self._search)
-            moment = self._make_moment(version, table, vectors)
-            # A thread that reads an older state must not put back what others have moved on from.
-            if self._moment is None or self._moment.version < version:
-                self._moment = moment
-            return moment
-
-    def _make_moment(self, version: int, table: TreeTable, vectors: NodeVectors) -> Moment:
-        keywords = CatalogKeywords(self.catalog)
-        scorer = self.scorer or default_scorer(vectors, keywords)
-        limit = self.config.exact_limit
-        dataset = Dataset(
-            table,
-            scorer=scorer,
-            keywords=keywords,
-            exact_limit=limit,
-            # Relations that are there can be walked, whether or not a graph holds them too.
-            has_graph=self._has_graph(table),
-        )
-        engine = MemoryEngine(dataset)
-        return Moment(version, table, vectors, engine)
-
-    @property
-    def _search(self) -> RemoteSearch | None:
-        return None if self._remote is None else self._remote.search
-
-    def _remote_search(self) -> VectorSearch | None:
-        """A server searches large stores; an embedded Milvus is slower than the matrix."""
-        config = self.config
-        if not config.has_vectors or config.is_lite or config.vectors == "given":
-            return None
-        from llama_index_semxpath.index.stores import open_vectors
-        from llama_index_semxpath.index.vector_search import VectorSearch
-
-        return VectorSearch(lambda: open_vectors(self.config, self.embeddings, create=False))
-
-    def _mask(self, moment: Moment, principal: Principal) -> Mask | None:
-        return self._part(moment, principal)[1]
-
-    def _part(self, moment: Moment, principal: Principal) -> tuple[MemoryEngine, Mask | None]:
-        """What the principal may read: an engine over it, and a mask over the rows."""
-        labels = principal_labels(principal)
-        part = moment.parts.get(labels)
-        if part is None:
-            table, mask = self._view(moment, labels)
-            engine = moment.engine
-            if mask is not None:
-                # Nothing hidden may count for a score, so words and vectors are those of the view.
-                keywords = self._keywords(moment, mask)
-                seen_vectors = moment.vectors.seen(table, mask)
-                scorer = self.scorer or default_scorer(seen_vectors, keywords)
-                whole = engine.dataset
-                seen = replace(
-                    whole,
-                    table=table,
-                    scorer=scorer,
-                    keywords=keywords,
-                    has_graph=self._has_graph(table),
-                )
-                engine = MemoryEngine(seen)
-            if len(moment.parts) >= _PRINCIPALS:
-                moment.parts.clear()
-            part = moment.parts[labels] = (engine, mask)
-        return part
-
-    def _has_graph(self, table: TreeTable) -> bool:
-        return self.config.graph != "none" or len(table.edges) > 0
-
-    def _view(self, moment: Moment, labels: frozenset[str]) -> tuple[TreeTable, Mask | None]:
-        """The table as somebody with these labels may read it."""
-        default = self.config.default_access
-        return visible_part(self.catalog, moment.table, labels, default)
+    # Inside
 
     def _scope(self, moment: Moment, scope: str | None, principal: Principal) -> Rows | None:
         """Roots of the subtrees that a scope names, none below another."""
@@ -547,50 +416,4 @@ class Reader:
         why: Mapping[str, Any],
     ) -> list[Match]:
         engine, mask = self._part(moment, principal)
-        table = engine.dataset.table
-        places = Places(table, mask)
-        ids = [table.ids[row] for row in rows.tolist()]
-        nodes = self._read_nodes(ids)
-        matches = []
-        for at, (row, id_) in enumerate(zip(rows.tolist(), ids, strict=True)):
-            if id_ in nodes:
-                parent = int(table.parent[row])
-                hidden = mask is not None and parent > 0 and not mask[parent]
-                node = replace(nodes[id_], parent=None) if hidden else nodes[id_]
-            else:
-                node = _entity(table, row)
-            reasons = {
-                name: float(part[at]) for name, part in why.items() if not np.isnan(part[at])
-            }
-            view = NodeView(node, places.path(row), places.xpath(row))
-            matches.append(Match(view, float(scores[at]), reasons))
-        return matches
-
-    def _value(self, moment: Moment, mask: Mask | None, found: Evaluation) -> Any:
-        value = found.value
-        if isinstance(value, list) and value and isinstance(value[0], Group):
-            return [
-                {
-                    "key": group.key,
-                    "count": group.count,
-                    "nodes": [moment.table.ids[row] for row in group.positions.tolist()],
-                }
-                for group in value
-                if isinstance(group, Group)
-            ]
-        return value
-
-
-def _entity(table: TreeTable, row: int) -> TreeNode:
-    attributes = table.attributes(row)
-    name = str(attributes.get("name", ""))
-    order = "" if table.orders is None else table.orders[row]
-    return TreeNode(table.ids[row], table.kind_name(row), "", None, name, dict(attributes), order)
-
-
-def _check_question(text: object, limit: object) -> None:
-    """Refuses by name what is no question."""
-    if not isinstance(text, str):
-        raise AttributeValueError(f"a {type(text).__name__} is no text to search for")
-    if not isinstance(limit, int) or isinstance(limit, bool):
-        raise AttributeValueError(f"a limit must be a whole number, not a {type(limit).__name__}")
+        return matches_of(engine.dataset.table, mask, self._read_nodes, rows, scores, why)
