@@ -32,8 +32,10 @@ Rows = NDArray[np.intp]
 Vectors = Callable[[Rows], NDArray[np.float32]]
 
 _K1, _B = 1.2, 0.75
-#: Turns whose meaning is compared; of more, the likeliest by words, date and speaker.
-_COMPARED = 2_000
+#: Turns of which all meanings are compared; of more, those of the likeliest by words, date and
+#: speaker, unless none of these tells turns apart.
+_ALL_COMPARED = 2_000
+_COMPARED = 600
 #: Days after a period in which people still tell what happened in it.
 _TOLD_LATER = 10
 _TOLD = 0.5
@@ -412,7 +414,7 @@ def _by_meaning(
 ) -> Floats:
     """How far a turn and its predecessor stand out by meaning, in quarters of a deviation."""
     rows = np.arange(len(likely))
-    if len(rows) > _COMPARED:
+    if len(rows) > _ALL_COMPARED and float(np.ptp(likely)) > 0:
         rows = np.sort(np.argpartition(-likely, _COMPARED)[:_COMPARED])
     cosines = np.full(len(likely), np.nan)
     cosines[rows] = vectors(rows) @ question

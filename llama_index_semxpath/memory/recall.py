@@ -52,8 +52,8 @@ _MEANING_STANDS_OUT = 0.5
 _FEW = 20
 #: What strength adds at most: as much as all words of a question.
 _STRENGTH = 1.0
-#: Results that are put in order at most.
-_READ = 10_000
+#: Results that are put in order, where no more are asked for.
+_READ = 2_000
 #: Misses after which nothing smaller is looked for to fill a budget.
 _MISSES = 200
 #: Principals whose corpora are kept ready.
@@ -258,7 +258,7 @@ def recall(
         pointed = _pointed(corpus, chosen_ids)
         found = pointed | (wanted & _found(asked, evidence, wanted))
         total[pointed] += total.max(initial=0.0) + 1.0
-        rows = _best(total, found)
+        rows = _best(total, found, max(_READ, top_k or 0, (budget or 0) // 4))
         entries = _packed(
             memory, corpus, rows, total, evidence, who, at, budget, top_k, count_tokens
         )
@@ -270,11 +270,11 @@ def recall(
     return Recall(tuple(entries), asked, tuple(references), note)
 
 
-def _best(total: Floats, found: Mask) -> list[int]:
-    """Rows that were found, best first, equal ones in order of speech; at most ``_READ``."""
+def _best(total: Floats, found: Mask, most: int) -> list[int]:
+    """So many rows that were found, best first, equal ones in order of speech."""
     rows = np.flatnonzero(found)
-    if len(rows) > _READ:
-        rows = np.sort(rows[np.argpartition(-total[rows], _READ)[:_READ]])
+    if len(rows) > most:
+        rows = np.sort(rows[np.argpartition(-total[rows], most)[:most]])
     best: list[int] = rows[np.argsort(-total[rows], kind="stable")].tolist()
     return best
 
