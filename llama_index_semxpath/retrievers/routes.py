@@ -90,16 +90,21 @@ class StructuredRoute:
             return Found(evidence, question, reasons, decisive=True)
         reader = self._library.reader(principal)
         reading = reader.read(question)
-        if self._translator is not None and (reading is None or reading.topic):
+        told: tuple[str, ...] = ()
+        if self._translator is not None and (reading is None or reading.topic or reading.graded):
             translated = self._translator.translate(question, self._library, principal)
-            if translated.evidence or reading is None:
+            if translated.decisive:
                 return translated
+            # The model is of no use here; what the rules read stands, and that is told.
+            told = translated.notes
+            if translated.problem and translated.problem not in told:
+                told = (*told, translated.problem)
         if reading is None:
             missing, topic = reader.missing(question)
             reasons = ("the question names no place, field or value that the documents have",)
-            return Found(reasons=reasons, topic=topic, missing=missing)
+            return Found(reasons=reasons, topic=topic, missing=missing, notes=told)
         result = self._run(reading.query, principal)
-        query, notes = reading.query, list(reading.notes)
+        query, notes = reading.query, [*told, *reading.notes]
         if not result and reading.wider is not None:
             query, said = reading.wider
             result = self._run(query, principal)
