@@ -47,6 +47,9 @@ def show_answer(args: argparse.Namespace, answer: Answer) -> None:
         print(matches_text([match.to_dict() for match in answer.results[:3]], paint, lines=1))
     remark(args, "")
     remark(args, paint.paint(f"{answer.intent.kind}: {'; '.join(answer.intent.reasons)}", "dim"))
+    if answer.confidence_reasons:
+        grounds = "; ".join(answer.confidence_reasons)
+        remark(args, paint.paint(f"confidence {answer.confidence:.2f}: {grounds}", "dim"))
     if answer.query:
         remark(args, paint.paint(f"query: {answer.query}", "dim"))
     for note in answer.notes:

@@ -23,5 +23,5 @@ def show(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"html": args.html, "bytes": len(page.encode())})
     else:
-        print(f"wrote {args.html} ({len(page.encode()) / 1e6:.1f} MB): open it in a browser")
+        print(f"wrote {args.html} ({len(page.encode()) / 1000:,.0f} kB): open it in a browser")
     return 0

@@ -27,6 +27,10 @@ _TIME_ASKED = re.compile(
     r"\bwhen\b|\bwhat\s+(?:time|date|year|day|month)\b|何时|什么时候|哪(?:年|天|月|一年)|时间|日期|几月",
     re.IGNORECASE,
 )
+_COMPARING = re.compile(
+    r"\b(?:compar\w*|differ\w*|between|versus|vs|contrast|same|similar\w*)\b|比较|对比|区别|差别|不同|相比",
+    re.IGNORECASE,
+)
 _HAS_NUMBER = re.compile(r"\d|[一二三四五六七八九十百千万]+\s*(?:天|个|次|年|元|日|月|条|人|%)")
 _HAS_TIME = re.compile(
     r"\b(?:19|20)\d\d\b|\d{1,2}:\d\d|\d+\s*(?:年|月|日|点)"
@@ -134,7 +138,7 @@ def extract_answer(
     """
     told = [passage for passage in passages if passage.kind not in ("Section", "Document")]
     spans = [span for passage in told or passages for span in _spans(question, passage)]
-    wanted = content_words(question)
+    wanted = content_words(_COMPARING.sub(" ", question) if comparison else question)
     if any(span.passage.exact for span in spans):
         return _render(question, _in_order_of_place(spans, characters), 1.0)
     weights = _weights(wanted, spans)

@@ -79,6 +79,12 @@ def test_a_comparison_shows_the_rows_that_are_compared() -> None:
     assert table == ["| Level | Days |", "| --- | --- |", "| Junior | 10 |", "| Senior | 15 |"]
 
 
+def test_words_that_ask_for_a_comparison_need_not_be_found() -> None:
+    rows = [level("Junior", "10"), level("Senior", "15")]
+    assert extract_answer("Compare junior and senior", rows, comparison=True).found
+    assert not extract_answer("Compare apples and pears", rows, comparison=True).found
+
+
 def test_a_comparison_of_places_is_a_small_table() -> None:
     passages = [
         Passage(0, "The old rule pays 500 for a hotel.", path=("Rules 2022", "Hotel")),
