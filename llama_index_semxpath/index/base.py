@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -13,20 +13,18 @@ from typing import TYPE_CHECKING, Any
 from llama_index_semxpath.errors import SourceError, StoreError
 from llama_index_semxpath.index import facts
 from llama_index_semxpath.index.access import Principal
+from llama_index_semxpath.index.asking import Asking
 from llama_index_semxpath.index.codec import printable
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.facts import StoredFact
-from llama_index_semxpath.index.match import Match, QueryResult
 from llama_index_semxpath.index.projection import Projection
 from llama_index_semxpath.index.reader import Reader
-from llama_index_semxpath.index.rows import EntitySource, StoredDocument
+from llama_index_semxpath.index.rows import EntitySource
 from llama_index_semxpath.index.stores import Projections
 from llama_index_semxpath.index.writing import Progress, Totals, TreeSource, Writer
 from llama_index_semxpath.node_parser.options import ParseOptions
-from llama_index_semxpath.node_parser.summaries import Summary
 from llama_index_semxpath.tree.edges import Edge
 from llama_index_semxpath.tree.node import TreeNode
-from llama_index_semxpath.tree.table import TreeTable
 
 if TYPE_CHECKING:
     from llama_index.core import PropertyGraphIndex, VectorStoreIndex
@@ -37,13 +35,12 @@ if TYPE_CHECKING:
     from llama_index.core.tools import FunctionTool
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-    from llama_index_semxpath.display import TreeView
     from llama_index_semxpath.engines.base import Scorer
     from llama_index_semxpath.index.extraction import Extracted
     from llama_index_semxpath.index.reconcile import CheckReport
 
 
-class SemXPathIndex:
+class SemXPathIndex(Asking):
     """Documents in one tree, with one id for each node in catalog, vectors and graph.
 
     Args:
@@ -89,8 +86,8 @@ class SemXPathIndex:
         self.config.make_directory()
         self.catalog = self.config.open_catalog(create=True)
         self._embed_model = embed_model
-        self.reader = Reader(
-            self.config, embed_model=embed_model, catalog=self.catalog, scorer=scorer
+        super().__init__(
+            Reader(self.config, embed_model=embed_model, catalog=self.catalog, scorer=scorer)
         )
         self._projections = Projections(self.config, self.reader.embeddings, vector_store)
         self.writer = Writer(
@@ -358,107 +355,6 @@ class SemXPathIndex:
         A store that another process is writing to is left to that process.
         """
         return self._projections.recover(self.writer)
-
-    # Asking
-
-    def query(
-        self,
-        query: str,
-        *,
-        top_k: int | None = None,
-        params: Mapping[str, Any] | None = None,
-        principal: Principal = None,
-        trace: bool = False,
-    ) -> QueryResult:
-        """Runs SemXPath; see :meth:`Reader.query`."""
-        return self.reader.query(
-            query, top_k=top_k, params=params, principal=principal, trace=trace
-        )
-
-    async def aquery(self, query: str, **options: Any) -> QueryResult:
-        """Runs SemXPath without blocking the event loop; takes what :meth:`query` takes."""
-        return await asyncio.to_thread(self.query, query, **options)
-
-    def explain(
-        self,
-        query: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        principal: Principal = None,
-    ) -> Any:
-        """How a query runs; see :meth:`Reader.explain`."""
-        return self.reader.explain(query, params=params, principal=principal)
-
-    async def aexplain(self, query: str, **options: Any) -> Any:
-        """:meth:`explain` without blocking the event loop."""
-        return await asyncio.to_thread(self.explain, query, **options)
-
-    def schema(self, principal: Principal = None) -> Any:
-        """Kinds, attributes and relations of what the principal may read."""
-        return self.reader.schema(principal)
-
-    async def aschema(self, principal: Principal = None) -> Any:
-        """:meth:`schema` without blocking the event loop."""
-        return await asyncio.to_thread(self.schema, principal)
-
-    def semantic_search(self, text: str, **options: Any) -> list[Match]:
-        """Nodes nearest in meaning; see :meth:`Reader.semantic_search`."""
-        return self.reader.semantic_search(text, **options)
-
-    async def asemantic_search(self, text: str, **options: Any) -> list[Match]:
-        """:meth:`semantic_search` without blocking the event loop."""
-        return await asyncio.to_thread(self.semantic_search, text, **options)
-
-    def keyword_search(self, text: str, **options: Any) -> list[Match]:
-        """Nodes with the words of a text; see :meth:`Reader.keyword_search`."""
-        return self.reader.keyword_search(text, **options)
-
-    async def akeyword_search(self, text: str, **options: Any) -> list[Match]:
-        """:meth:`keyword_search` without blocking the event loop."""
-        return await asyncio.to_thread(self.keyword_search, text, **options)
-
-    def node(self, id_: str, principal: Principal = None) -> Match | None:
-        """One node, ``None`` where there is none that the principal may read."""
-        return self.reader.node(id_, principal)
-
-    def nodes(self, ids: Sequence[str], principal: Principal = None) -> list[Match]:
-        """The nodes with these ids that the principal may read."""
-        return self.reader.nodes(ids, principal)
-
-    def subtree(self, id_: str, principal: Principal = None) -> list[Match]:
-        """A node and its descendants that the principal may read."""
-        return self.reader.subtree(id_, principal)
-
-    def summary(self, id_: str, principal: Principal = None) -> Summary | None:
-        """What a section or document is about; see :meth:`Reader.summary`."""
-        return self.reader.summary(id_, principal)
-
-    async def asummary(self, id_: str, principal: Principal = None) -> Summary | None:
-        """:meth:`summary` without blocking the event loop."""
-        return await asyncio.to_thread(self.summary, id_, principal)
-
-    def documents(self, principal: Principal = None) -> list[StoredDocument]:
-        """The documents whose root the principal may read, in the order added."""
-        return self.reader.documents(principal)
-
-    def show(self, id_: str, principal: Principal = None) -> TreeView:
-        """A document or node with all below it, to print or to unfold in Jupyter.
-
-        Args:
-            id_: Id of a document or node.
-            principal: Labels of who asks.
-
-        Raises:
-            UnknownDocumentError: There is none that the principal may read.
-        """
-        nodes = self.subtree(id_, principal) or self.reader.document(id_, principal)
-        view: Callable[..., TreeView] = import_module("llama_index_semxpath.display").TreeView
-        return view([match.to_dict() for match in nodes])
-
-    @property
-    def table(self) -> TreeTable:
-        """The whole store as columns."""
-        return self.reader.table
 
     def check(self, repair: bool = False) -> CheckReport:
         """Compares the projections with the catalog; see ``reconcile.check``.
