@@ -6,6 +6,7 @@ JSON alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,21 @@ def where(node: NodeDict) -> str:
     return ARROW.join(titles)
 
 
+def called(node: NodeDict) -> str:
+    """What a record is called: its ``@name``, else the way to it.
+
+    Example:
+        >>> called({"xpath": "/Plan[1]/Day[2]", "attributes": {}})
+        'Plan 1 › Day 2'
+    """
+    name = (node.get("attributes") or {}).get("name")
+    if isinstance(name, str) and name.strip():
+        return clean(name)
+    steps = re.findall(r"/([^/\[]+)\[(\d+)\]", str(node.get("xpath") or ""))
+    way = ARROW.join(f"{kind} {number}" for kind, number in steps)
+    return way or clean(str(node.get("document") or node.get("id")))
+
+
 def match_lines(place: int, match: NodeDict, style: Style, *, lines: int = 2) -> list[str]:
     """A match as a reader scans it: path and score, where it is, how it begins.
 
@@ -41,7 +57,7 @@ def match_lines(place: int, match: NodeDict, style: Style, *, lines: int = 2) ->
     """
     number = f"{place:>3}  "
     score = "" if match.get("score") is None else f"{match['score']:.2f}"
-    head = where(match) or str(match.get("document") or match.get("id"))
+    head = where(match) or called(match)
     room = style.width - len(number) - len(score) - 2
     title = cut(head, room)
     gap = " " * max(2, style.width - len(number) - width_of(title) - len(score))

@@ -120,8 +120,12 @@ class History:
             found = connection.execute(sql, (time_text(time),)).fetchone()[0]
             if found is not None:
                 return int(found)
-            # Before the first revision that is known, the store was as history begins.
-            return self.first
+        if self.first:
+            raise StoreError(
+                f"the store at {time:%Y-%m-%d %H:%M} is not known",
+                hint=f"history begins at revision {self.first}",
+            )
+        return 0
 
     def since(self, revision: int) -> Difference | None:
         """What the present differs in from an earlier revision; ``None`` when that was purged."""

@@ -164,6 +164,10 @@ CREATE INDEX node_history_end ON node_history (to_revision);
 CREATE INDEX node_history_key ON node_history (order_key);
 -- States before this revision cannot be read: they were purged, or never kept.
 INSERT INTO meta (key, value) SELECT 'history_from', value FROM meta WHERE key = 'version';
+INSERT INTO revisions (seq, time, author, reason, what)
+    SELECT CAST(value AS INTEGER), coalesce((SELECT max(updated) FROM documents),
+    '1970-01-01T00:00:00+00:00'), '', '', ''
+    FROM meta WHERE key = 'version';
 """
 
 _FACTS = """
