@@ -166,7 +166,7 @@ class SemXPathChatEngine(BaseChatEngine):
         )
         reply = str(self._llm.complete(_PROMPT.format(plan=plan, request=as_data(request))))
         lines = (line.strip().strip("`") for line in reply.splitlines())
-        found = []
+        found: list[str] = []
         for line in lines:
             if line.startswith(_STATEMENTS) and len(found) < _MOST_STATEMENTS:
                 try:
