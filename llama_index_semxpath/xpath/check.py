@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -379,11 +379,13 @@ class _Checker:
         if self.names.is_kind(name):
             return
         is_attribute = name in self.names.schema.attributes
+        near = [f"@{name}"] if is_attribute else self.names.like_kind(name, bare)
         raise UnknownNameError(
             f"unknown kind '{shown(name)}'",
             query=self.text,
             offset=step.test.span[0],
-            suggestions=[f"@{name}"] if is_attribute else self.names.like_kind(name, bare),
+            suggestions=near,
+            hint=None if near else listed("the kinds are", self.names.schema.kinds),
         )
 
     def attribute(self, step: ast.Step, kinds: Kinds) -> ast.Step:
@@ -405,14 +407,24 @@ class _Checker:
                 expected=[f"@{name_text(shown(full))}" for full in meant[:5]],
             )
         if not known:
+            near = self.names.like_attribute(name, kinds)
             raise UnknownNameError(
                 f"unknown attribute '@{shown(name)}'",
                 query=self.text,
                 offset=step.span[0],
-                suggestions=self.names.like_attribute(name, kinds),
+                suggestions=near,
+                hint=None if near else self.owned(kinds),
             )
         self.elsewhere(name, kinds)
         return step
+
+    def owned(self, kinds: Kinds) -> str | None:
+        """What a kind's attributes are, where there is one kind."""
+        kind = next(iter(kinds)) if kinds is not None and len(kinds) == 1 else None
+        info = self.names.schema.kinds.get(kind) if kind else None
+        if kind is None or info is None:
+            return None
+        return listed(f"{kind} has", [f"@{name_text(name)}" for name in info.attributes])
 
     def elsewhere(self, name: str, kinds: Kinds) -> None:
         """Notes an attribute that nodes of other kinds have, and these do not."""
@@ -453,6 +465,18 @@ class _Checker:
                 query=self.text,
                 offset=node.span[0],
             )
+
+
+def listed(head: str, names: Iterable[str], most: int = 6) -> str | None:
+    """The first of some names in a row; ``None`` for none.
+
+    Example:
+        >>> listed("the kinds are", ["Day", "POI"])
+        'the kinds are Day, POI'
+    """
+    known = [shown(name) for name in names]
+    more = ", …" if len(known) > most else ""
+    return f"{head} {', '.join(known[:most])}{more}" if known else None
 
 
 _NEEDED = {

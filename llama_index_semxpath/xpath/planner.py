@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from llama_index_semxpath.text import nfc, shown, string_text
 from llama_index_semxpath.tree.columns import ValueType
 from llama_index_semxpath.tree.table import TreeTable
 from llama_index_semxpath.xpath import ast
@@ -24,6 +25,8 @@ from llama_index_semxpath.xpath.types import is_graded, type_of
 _SHARE_GRADED = 0.1
 _SHARE_COMPARED = 1 / 3
 _SHARE_OTHER = 0.5
+#: Most values that a text is compared with for a note.
+_COMPARED_VALUES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +205,9 @@ class _Planner:
     def share(self, expr: ast.Expr, kind: str) -> float:
         """The share of nodes that a hard condition keeps."""
         match expr:
+            case ast.Binary("=", ast.Path() as path, ast.Str(text)):
+                self.near_miss(path, text)
+        match expr:
             case ast.Binary("and", left, right):
                 return self.share(left, kind) * self.share(right, kind)
             case ast.Binary("or", left, right):
@@ -217,6 +223,24 @@ class _Planner:
                 present, distinct = self.attribute(expr, kind)
                 return present if distinct else _SHARE_OTHER
         return _SHARE_OTHER
+
+    def near_miss(self, path: ast.Path, text: str) -> None:
+        """Notes a text that no value equals, while one does but for case and spaces."""
+        if path.start is not None or len(path.steps) != 1 or path.steps[0].axis != "attribute":
+            return
+        column = self.table.attribute(path.steps[0].test.name)
+        if column is None or not len(column.codes) or len(column.vocab) > _COMPARED_VALUES:
+            return
+        # The vocabulary holds what hidden nodes say, too; only what the reader may see counts.
+        codes = np.unique(column.codes[column.types == ValueType.STRING]).tolist()
+        values = [column.vocab[code] for code in codes]
+        folded = _folded(text)
+        near = next((value for value in values if _folded(value) == folded), None)
+        if text in values:
+            return
+        if near is not None:
+            name = path.steps[0].test.name
+            self.notes.append(f"no @{shown(name)} is {string_text(text)}; one is {shown(near)}")
 
     def attribute(self, path: ast.Path, kind: str) -> tuple[float, int]:
         """Share of nodes that have an attribute, and its distinct values; 0 of them: unknown."""
@@ -253,6 +277,10 @@ def filter_text(part: ast.Filter) -> str:
     """
     text = to_text(ast.Path(None, (), (ast.Step("self", ast.Test("any-name"), (part,)),)))
     return text[text.index("[") :]
+
+
+def _folded(text: str) -> str:
+    return " ".join(nfc(text).casefold().split())
 
 
 def _is_plain_grade(expr: ast.Expr) -> bool:

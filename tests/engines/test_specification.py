@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from llama_index_semxpath import errors
@@ -200,3 +201,28 @@ def test_position_zero_selects_nothing_and_the_plan_says_why(engine: MemoryEngin
     assert result.plan.notes == ["[0] selects nothing: positions start at 1"]
     assert "positions start at 1" in str(result.plan)
     assert engine.run("//Row[1]").plan.notes == []
+
+
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ('/Employee[@name = "han"]', 'no @name is "han"; one is Han'),
+        ('/Employee[@name = " Han "]', 'no @name is " Han "; one is Han'),
+        ('/Employee[@name = "Han" or @name = "hans"]', None),
+    ],
+)
+def test_a_value_missed_by_its_case_alone_is_noted(
+    engine: MemoryEngine, query: str, note: str | None
+) -> None:
+    assert engine.run(query).plan.notes == ([] if note is None else [note])
+    table = engine.dataset.table
+    without = np.array([id_ != "han" for id_ in table.ids])
+    # Not to a reader who may not see it.
+    assert engine.run(query, visible=without).plan.notes == []
+
+
+def test_names_that_exist_are_told_where_none_is_near(engine: MemoryEngine) -> None:
+    with pytest.raises(errors.UnknownNameError, match="the kinds are Day, Department, Document"):
+        engine.run("//Zebra")
+    with pytest.raises(errors.UnknownNameError, match="Row has @allowance, @since, @years"):
+        engine.run("//Row[@zebra]")
