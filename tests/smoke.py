@@ -1,6 +1,6 @@
 """What a fresh installation must do; run on the installed wheel, away from the checkout.
 
-    python smoke.py
+python smoke.py
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
         text = "# Leave\n\n| Level | Days |\n| --- | --- |\n| Senior | 15 |\n\nStaff rest well."
-        with SemXPathIndex.from_documents([Document(text=text, doc_id="a.md")], store=store) as index:
+        with SemXPathIndex.from_documents(
+            [Document(text=text, doc_id="a.md")], store=store
+        ) as index:
             rows = index.query('//Row[@Level = "Senior"]/@Days')
             assert rows.value == [15], rows
             answer = index.as_query_engine().query("How many days does a senior get?")

@@ -69,7 +69,7 @@ class Toolbox:
             question, limit=_bounded(limit, _RESULTS), principal=self._principal
         )
         results = [
-            _short(one.match, one.score, one.text if one.end else self._gist(one.match))
+            _short(one.match, one.score, self._gist(one.match, one.text))
             for one in found.evidence[: _bounded(limit, _RESULTS)]
         ]
         return {"results": results, "query": found.query, "notes": list(found.notes)}
@@ -83,7 +83,7 @@ class Toolbox:
         limit = _bounded(limit, _RESULTS)
         found = self._reader.query(query, top_k=limit + 1, principal=self._principal)
         matches = list(found)[:limit]
-        results = [_short(one, one.score, self._gist(one)) for one in matches]
+        results = [_short(one, one.score, self._gist(one, one.text)) for one in matches]
         answer: dict[str, Any] = {"results": results}
         answer["more"] = len(found) > limit
         if found.value is not None:
@@ -146,10 +146,10 @@ class Toolbox:
         found = self._reader.node(id_, self._principal)
         return None if found is None else found.title
 
-    def _gist(self, match: Match) -> str:
-        """How a place begins; a heading alone tells a model too little."""
+    def _gist(self, match: Match, text: str) -> str:
+        """What was found, or how a place begins: a heading alone tells a model too little."""
         if match.kind not in ("Section", "Document", "List", "Quote"):
-            return match.text
+            return text
         lines: list[str] = []
         for node in self._reader.subtree(match.id, self._principal):
             lines.append(node.text)
