@@ -1,9 +1,10 @@
 """Parsers beside their peers: cases right, MB a second, memory, node objects.
 
     python benchmarks/parsers.py [--cases ../shared/cases/parser] [--html DIR] [--markdown DIR]
+                                 [--formats DIR]
 
-One core, CPU time, best of three. Without ``--markdown`` the demo corpus is repeated to 2 MB;
-without ``--html`` Debian's ``python3-doc`` is taken where it is installed.
+One core, CPU time, best of three for each source, the parsers in turn. Without ``--markdown`` the
+demo corpus is repeated to 2 MB; without ``--html`` Debian's ``python3-doc`` is taken where it is installed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from llama_index_semxpath.data import demo_dir
 from llama_index_semxpath.node_parser import ParseOptions, parse_bytes, to_llama
+from llama_index_semxpath.node_parser.registry import EXTENSIONS
 from llama_index_semxpath.node_parser.serialize import walk_places
 from llama_index_semxpath.node_parser.tokens import token_counter
 
@@ -145,45 +147,99 @@ def print_cases(folder: Path) -> None:
     print(f"| **right** | **{score[0]}** | **{score[1]}** |\n")
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
+def cpu_seconds(work: Callable[[], object], times: int = 3) -> float:
     best = float("inf")
-    for _ in range(3):
+    for _ in range(times):
         start = time.process_time()
         work()
         best = min(best, time.process_time() - start)
     return best
 
 
-def rate(work: Callable[[str], object], sources: Sequence[str]) -> float:
+def rates(
+    works: dict[str, Callable[[str], object]], sources: Sequence[str], times: int = 3
+) -> dict[str, float]:
+    """MB a CPU second of each, source by source in turn: so noise meets all of them alike."""
     size = sum(len(source.encode()) for source in sources) / 1e6
-    return size / cpu_seconds(lambda: [work(source) for source in sources])
+    spent = dict.fromkeys(works, 0.0)
+    for work in works.values():
+        work(sources[0])
+    for source in sources:
+        for name, work in works.items():
+            spent[name] += cpu_seconds(lambda work=work, source=source: work(source), times)
+    return {name: size / seconds for name, seconds in spent.items()}
+
+
+def markdown_peers() -> dict[str, Callable[[str], object]]:
+    """The named peers; those that are not installed are left out."""
+    import pyromark
+
+    found: dict[str, Callable[[str], object]] = {
+        "LlamaIndex MarkdownNodeParser": peer_nodes,
+        "pulldown-cmark, events alone": lambda s: list(pyromark.events(s)),
+    }
+    try:
+        from markdown_it import MarkdownIt
+
+        found["markdown-it-py, tokens"] = MarkdownIt("commonmark").enable("table").parse
+    except ImportError:
+        pass
+    try:
+        import mistune
+
+        found["mistune, AST"] = mistune.create_markdown(renderer=None, plugins=["table"])
+    except ImportError:
+        pass
+    return found
 
 
 def print_speeds(markdown: Sequence[str], pages: Sequence[str]) -> None:
-    import pyromark
     from lxml import etree
 
-    options = ParseOptions(tokenizer=str.split)
+    words = ParseOptions(tokenizer=str.split)
     parser = etree.HTMLParser(encoding="utf-8")
-    rows = [
-        ("Markdown to tree, tokens counted", lambda s: parse_bytes(s, "a.md"), markdown),
+    tables: list[tuple[Sequence[str], dict[str, Callable[[str], object]]]] = [
         (
-            "Markdown to tree, words counted",
-            lambda s: parse_bytes(s, "a.md", options=options),
             markdown,
-        ),
-        ("pulldown-cmark events alone", lambda s: list(pyromark.events(s)), markdown),
-        ("LlamaIndex MarkdownNodeParser", peer_nodes, markdown),
+            {
+                "Markdown to tree, tokens counted": lambda s: parse_bytes(s, "a.md"),
+                "Markdown to tree, words counted": lambda s: parse_bytes(s, "a.md", options=words),
+                **markdown_peers(),
+            },
+        )
     ]
     if pages:
-        rows += [
-            ("HTML to tree, tokens counted", lambda s: parse_bytes(s, "a.html"), pages),
-            ("lxml tree alone", lambda s: etree.fromstring(s.encode(), parser), pages),
-        ]
-    print("| on one core | MB a CPU second |\n|---|---:|")
-    for name, work, sources in rows:
-        work(sources[0])
-        print(f"| {name} | {rate(work, sources):.1f} |")
+        tables.append(
+            (
+                pages,
+                {
+                    "HTML to tree, tokens counted": lambda s: parse_bytes(s, "a.html"),
+                    "lxml tree alone": lambda s: etree.fromstring(s.encode(), parser),
+                },
+            )
+        )
+    print("| on one core | MB a CPU second | against the first |\n|---|---:|---:|")
+    for sources, works in tables:
+        found = rates(works, sources)
+        first = next(iter(found.values()))
+        for name, rate in found.items():
+            print(f"| {name} | {rate:.1f} | {rate / first:.2f} |")
+    print()
+
+
+def print_formats(folder: Path) -> None:
+    """Every file of a folder by its format: what one core reads in a second."""
+    spent: dict[str, list[float]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in EXTENSIONS:
+            data = path.read_bytes()
+            seconds = cpu_seconds(lambda data=data, path=path: parse_bytes(data, path.name))
+            nodes = len(parse_bytes(data, path.name))
+            found = spent.setdefault(path.suffix.lower(), [0.0, 0.0, 0.0])
+            found[:] = [found[0] + len(data) / 1e6, found[1] + seconds, found[2] + nodes]
+    print("| format | MB | MB a CPU second | nodes a CPU second |\n|---|---:|---:|---:|")
+    for suffix, (size, seconds, nodes) in sorted(spent.items()):
+        print(f"| {suffix} | {size:.1f} | {size / seconds:.2f} | {nodes / seconds:,.0f} |")
     print()
 
 
@@ -239,6 +295,7 @@ def main() -> None:
     parser.add_argument("--cases", type=Path, default=COPIED)
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--html", type=Path, default=PYTHON_DOC)
+    parser.add_argument("--formats", type=Path, help="a folder of files of any format")
     arguments = parser.parse_args()
     folder = arguments.markdown or demo_dir()
     markdown = [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.md"))]
@@ -247,6 +304,8 @@ def main() -> None:
     pages = [p.read_text(encoding="utf-8") for p in sorted(arguments.html.rglob("*.html"))[:120]]
     print_cases(arguments.cases)
     print_speeds(markdown, pages)
+    if arguments.formats:
+        print_formats(arguments.formats)
     print_scale()
     print_objects(markdown)
     print_memory(markdown)
