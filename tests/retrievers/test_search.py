@@ -90,6 +90,23 @@ def test_a_number_is_given_where_it_is_asked_for(garden: SemXPathIndex) -> None:
     assert Search(garden).run("Which beds are fallow?").value is None
 
 
+def test_beside_documents_a_common_word_is_no_kind(tmp_path: Path) -> None:
+    (tmp_path / "trip.xml").write_text(
+        '<Trip><Day label="a"><Stop name="x"/></Day><Day label="b"><Stop name="y"/></Day></Trip>',
+        "utf-8",
+    )
+    (tmp_path / "leave.md").write_text("# 手册\n\n## 年假\n\n高级员工每年十五天年假。", "utf-8")
+    with SemXPathIndex(StoreConfig(tmp_path / "store", milvus_uri="", graph="none")) as built:
+        index_paths(built, [tmp_path / "trip.xml", tmp_path / "leave.md"])
+        search = Search(built)
+        for question in ("高级员工有几天年假？", "How many days of annual leave are there?"):
+            found = search.run(question).evidence
+            assert found[0].match.document == "leave.md", question
+        assert [m.match.attributes["name"] for m in search.run("What is on day 2?").evidence] == [
+            "y"
+        ]
+
+
 # -- routes that fail or are late -----------------------------------------------------------------
 
 

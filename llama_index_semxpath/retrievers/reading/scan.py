@@ -106,7 +106,8 @@ def phrase_table(vocabulary: Vocabulary) -> Phrases:
 
     for kind in vocabulary.record_kinds:
         add(spoken(kind), "kind", kind)
-    for kind in vocabulary.record_kinds:
+    for kind in vocabulary.record_kinds if vocabulary.only_records else ():
+        # Beside documents a word such as 天 is more often a word of theirs.
         for said in _also_called(spoken(kind)):
             add(said, "kind", kind)
     for folded, values in vocabulary.values.items():

@@ -233,15 +233,16 @@ class QuestionReader:
             to_text(expr),
             tuple(draft.reasons),
             graded=graded,
-            records=self._certain(nouns, target),
+            records=self._certain(nouns, target, graded),
             counts=COUNT.search(question) is not None,
         )
 
-    def _certain(self, nouns: Sequence[Noun], target: Noun) -> bool:
-        """Whether the question means records: there is nothing else, or it names some."""
-        if not set(self.vocabulary.kinds) & set(DOCUMENT_KINDS) - {"Document"}:
+    def _certain(self, nouns: Sequence[Noun], target: Noun, graded: bool) -> bool:
+        """Whether the question means records: there is nothing else, or it says just what."""
+        if self.vocabulary.only_records:
             return True
-        return any(not noun.implied and noun.kind != "*" for noun in (target, *nouns))
+        # Beside documents, “how many days of leave” need not mean records of the kind Day.
+        return not graded and any(not one.implied and one.kind != "*" for one in (target, *nouns))
 
     def _main_marks(self, marks: list[Mark]) -> list[Mark]:
         """The last sentence, with what earlier ones say of a place (“… on day 7. Which …”)."""

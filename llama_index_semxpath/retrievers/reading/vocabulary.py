@@ -111,6 +111,11 @@ class Vocabulary:
         return [kind for kind in self.kinds if kind not in DOCUMENT_KINDS]
 
     @cached_property
+    def only_records(self) -> bool:
+        """Whether the tree holds no text of documents beside records."""
+        return not set(self.kinds) & (set(DOCUMENT_KINDS) - {"Document"})
+
+    @cached_property
     def children(self) -> dict[str, dict[str, int]]:
         """Kinds of the children of each kind, with their number; ``""`` is the root."""
         codes = self.table.kind.astype(np.int64)
