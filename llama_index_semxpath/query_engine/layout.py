@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,6 +11,8 @@ from llama_index_semxpath.query_engine.context import ContextSource
 from llama_index_semxpath.query_engine.support import SourceText
 
 ARROW = " > "
+#: Lines of a document that look like the frame it stands in: numbers of sources, labels, rules.
+_FRAME = re.compile(r"^(?=[ \t]*(?:\[\d+\]|={3,}|-{3,}|Question:|Answer:))", re.MULTILINE)
 _TEXT, _TABLES, _RELATIONS = (
     "=== TEXT of the documents ===",
     "=== FACTS from tables ===",
@@ -188,13 +191,13 @@ def render(items: Sequence[Part | Block], way: Sequence[str] = ()) -> str:
         else:
             waiting, ready = [], [head for head in waiting if head[0] < depth]
             lines.extend(text for _, text in ready)
-            lines.append(f"[{item.number}] {item.text}" if item.number else item.text)
+            lines.append(f"[{item.number}] {_plain(item.text)}" if item.number else item.text)
     sections = []
     if lines:
         sections.append("\n".join([_TEXT, *lines]))
     for kind, title in (("table", _TABLES), ("relation", _RELATIONS)):
         if apart[kind]:
-            told = [f"[{one.number}] ({one.place})\n{one.text}" for one in apart[kind]]
+            told = [f"[{one.number}] ({one.place})\n{_plain(one.text)}" for one in apart[kind]]
             sections.append("\n".join([title, *told]))
     return "\n\n".join(sections)
 
@@ -208,6 +211,11 @@ def _blocks(source: Source, number: int) -> Iterator[Block]:
         yield Block("table", "\n".join(lines + [_row(row) for row in rows]), number, score, place)
     if source.facts:
         yield Block("relation", "\n".join(source.facts), number, score, place)
+
+
+def _plain(text: str) -> str:
+    """A text that cannot pose as another source or as the end of the sources."""
+    return _FRAME.sub("· ", text)
 
 
 def _row(cells: Sequence[str]) -> str:
