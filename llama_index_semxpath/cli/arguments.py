@@ -94,6 +94,9 @@ def _writing(command: Any) -> None:
     remove = command("remove", "documents:remove", "remove documents by id")
     remove.add_argument("documents", nargs="+", metavar="DOC")
 
+    purge = command("purge", "documents:purge", "forget deleted and earlier versions for good")
+    purge.add_argument("--before", metavar="WHEN", help="what ended before this date or revision")
+
     facts = command("facts", "facts:facts", "list and settle relations that the texts suggest")
     facts.add_argument("--status", choices=("proposed", "accepted", "rejected", "all"))
     facts.add_argument("--accept", nargs="+", action="extend", default=[], metavar="ID")

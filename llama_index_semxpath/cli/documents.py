@@ -1,4 +1,4 @@
-"""``semxpath parse``, ``index``, ``remove`` and ``export``."""
+"""``semxpath parse``, ``index``, ``remove``, ``purge`` and ``export``."""
 
 from __future__ import annotations
 
@@ -86,6 +86,24 @@ def remove(args: argparse.Namespace) -> int:
         print_json({"removed": removed})
     else:
         print(f"removed {removed} document{'' if removed == 1 else 's'}")
+    return 0
+
+
+def purge(args: argparse.Namespace) -> int:
+    """Forgets deleted and earlier versions for good."""
+    from llama_index_semxpath.index.base import SemXPathIndex
+
+    config = config_of(args)
+    config.open_catalog().close()
+    before = args.before
+    if before is not None and before.isdecimal() and len(before) < len("20260301"):
+        before = int(before)
+    with SemXPathIndex(config) as store:
+        gone = store.purge(before)
+    if args.json:
+        print_json({"purged": gone})
+    else:
+        print(f"purged {gone} earlier version{'' if gone == 1 else 's'} of nodes")
     return 0
 
 

@@ -17,6 +17,8 @@ from llama_index_semxpath.index.asking import Asking
 from llama_index_semxpath.index.codec import printable
 from llama_index_semxpath.index.config import StoreConfig
 from llama_index_semxpath.index.facts import StoredFact
+from llama_index_semxpath.index.history import History, When, purge
+from llama_index_semxpath.index.history_rows import Revision
 from llama_index_semxpath.index.projection import Projection
 from llama_index_semxpath.index.reader import Reader
 from llama_index_semxpath.index.rows import EntitySource
@@ -348,6 +350,28 @@ class SemXPathIndex(Asking):
     async def aextract(self, extractors: Sequence[TransformComponent], **options: Any) -> Extracted:
         """:meth:`extract` without blocking the event loop."""
         return await asyncio.to_thread(self.extract, extractors, **options)
+
+    def at(self, when: When) -> Reader:
+        """The store as it was at a moment; see :meth:`Reader.at`."""
+        return self.reader.at(when)
+
+    def revisions(self, limit: int | None = None) -> list[Revision]:
+        """Writes to the store, newest first."""
+        return History(self.catalog).revisions(limit)
+
+    def purge(self, before: When | None = None) -> int:
+        """Forgets for good what was deleted or replaced.
+
+        Args:
+            before: What ended before this moment goes; ``None`` for all that is not of today.
+
+        Returns:
+            Count of the earlier versions of nodes that went.
+        """
+        history = History(self.catalog)
+        if before is None:
+            return purge(self.catalog, history.revision(self.catalog.version).time)
+        return purge(self.catalog, history.revision(history.number(before)).time)
 
     def recover(self) -> int:
         """Does the work that an earlier writer left; returns the count of nodes written.

@@ -21,7 +21,11 @@ _GRAPH = "graph.lbug"
 _COLUMNS = "columns.bin"
 _LOCK = "writer.lock"
 _TENANTS = "tenants"
-_NUMBERS: dict[str, Any] = {"patience": (int, float), "exact_limit": int}
+_NUMBERS: dict[str, Any] = {
+    "patience": (int, float),
+    "exact_limit": int,
+    "keep_versions": (int, float),
+}
 _TABLES = {
     "catalog": {"url": "catalog_url", "schema": "catalog_schema"},
     "vectors": {
@@ -57,6 +61,8 @@ class StoreConfig:
             ``deny`` or ``allow``.
         patience: Seconds that a writer waits for another one, and for a server, > 0.
         exact_limit: Most nodes that a query grades one by one; above, a Milvus server searches.
+        keep_versions: Days that earlier versions and deleted nodes stay readable, 0 and up;
+            ``inf`` keeps them until ``purge`` is called.
 
     Example:
         >>> StoreConfig(Path("s")).catalog.name
@@ -74,6 +80,7 @@ class StoreConfig:
     default_access: DefaultAccess = "deny"
     patience: float = 30.0
     exact_limit: int = 50_000
+    keep_versions: float = 90.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "store", Path(self.store))
@@ -84,6 +91,8 @@ class StoreConfig:
                 f"unknown graph store '{self.graph.partition('://')[0]}'",
                 hint="use ladybug, memory, none or nebula://user:password@host:9669/space",
             )
+        if not self.keep_versions >= 0:
+            raise StoreError("keep_versions is a number of days, 0 and up")
         if self.default_access not in ("deny", "allow"):
             raise StoreError(
                 f"unknown default access '{self.default_access}'", hint="use deny or allow"

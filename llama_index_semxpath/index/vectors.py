@@ -354,6 +354,8 @@ class NodeVectors:
                 of the present.
         """
         other = NodeVectors(self._embeddings, patch.table, remote, nodes)
+        if vectors is not None:
+            self._load()  # the catalog's own matrix is of the present: there is no other way back
         with self._lock:
             if self._loaded is None or self._buffer is None:
                 return other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from llama_index_semxpath.index.edit_rows import Keep
 from llama_index_semxpath.index.edits import TreeEditor
 from llama_index_semxpath.index.embedding import Vector, unit
 from llama_index_semxpath.index.facts import relate
+from llama_index_semxpath.index.history import purge
 from llama_index_semxpath.index.history_rows import Signature
 from llama_index_semxpath.index.outbox import drain, waiting
 from llama_index_semxpath.index.pictures import see
@@ -34,6 +36,8 @@ from llama_index_semxpath.tree.node import TreeNode
 #: Nodes that one catalog transaction takes in when many documents are written.
 _CHUNK_NODES = 4_000
 _EMBED_BATCH = 512
+#: Days beyond which versions are kept for good.
+_FOREVER = 100_000
 
 Editor = TypeVar("Editor", bound=TreeEditor)
 #: Told what is being done and how much more of it was.
@@ -116,6 +120,17 @@ class Writer:
             self.project()
             yield
             self.project()
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        """Purges versions that were kept long enough, once a day."""
+        now = dt.datetime.now(dt.UTC)
+        days, today = self.config.keep_versions, now.date().isoformat()
+        if days > _FOREVER or self.catalog.meta("purged") == today:
+            return
+        purge(self.catalog, now - dt.timedelta(days=days))
+        with self.catalog.write() as writer:
+            writer.set_meta("purged", today)
 
     @contextmanager
     def transaction(self) -> Iterator[CatalogWriter]:

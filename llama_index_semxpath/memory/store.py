@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -97,6 +99,8 @@ class StructuredMemory(VersionedMemory):
                 store = StoreConfig(
                     Path(store), milvus_uri="", graph="none", default_access=default_access
                 )
+            # Nothing of a memory is lost unless it is purged.
+            store = replace(store, keep_versions=math.inf)
             index = SemXPathIndex(store, embed_model=embed_model)
             index.recover()
         return cls(index, author=author, clock=clock, principal=principal, embed=embed)
