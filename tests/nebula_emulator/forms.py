@@ -29,6 +29,7 @@ FORMS: dict[str, re.Pattern[str]] = {
         "FETCH PROP ON tag": r"^\s*FETCH PROP ON (?![^;|]*->)",
         "GO … | ORDER BY … | LIMIT": r"^\s*GO [^;]*\|\s*ORDER BY [^;]*\|\s*LIMIT",
         "GO … REVERSELY": r"^\s*GO .* REVERSELY",
+        "GO … BIDIRECT": r"^\s*GO .* BIDIRECT",
         "GO … WHERE": r"^\s*GO .* WHERE",
         "GO … YIELD DISTINCT": r"^\s*GO .* YIELD DISTINCT",
         "GO": r"^\s*GO ",
