@@ -51,20 +51,24 @@ def stats(args: argparse.Namespace) -> int:
     with opened(args) as reader:
         documents = reader.documents(args.principal)
         found = reader.schema(args.principal)
-    size = sum(path.stat().st_size for path in config.store.rglob("*") if path.is_file())
+        whole = reader.visible(args.principal) is None
     shown: dict[str, Any] = {
         "store": str(config.store),
         "documents": len(documents),
         "nodes": sum(kind.count for kind in found.kinds.values()),
         "kinds": {kind.name: kind.count for kind in found.kinds.values()},
         "relations": {one.name: one.count for one in found.relations.values()},
-        "bytes": size,
     }
+    held = f"{len(documents)} documents, {shown['nodes']} nodes"
+    if whole:
+        # The size of the files would tell how much there is that somebody may not read.
+        files = (path for path in config.store.rglob("*") if path.is_file())
+        shown["bytes"] = sum(path.stat().st_size for path in files)
+        held += f", {shown['bytes'] / 1e6:.1f} MB"
     if args.json:
         print_json(shown)
         return 0
-    held = f"{shown['documents']} documents, {shown['nodes']} nodes"
-    print(f"{held}, {size / 1e6:.1f} MB in {config.store}")
+    print(f"{held} in {config.store}")
     for kind, count in sorted(shown["kinds"].items(), key=lambda item: -item[1]):
         print(f"{count:>8}  {kind}")
     return 0

@@ -128,7 +128,9 @@ class CatalogDocumentStore(BaseDocumentStore):
         await asyncio.to_thread(self.set_document_hashes, doc_hashes)
 
     def get_document_hash(self, doc_id: str) -> str | None:
-        """What :meth:`set_document_hash` kept."""
+        """What :meth:`set_document_hash` kept of a node that the principal may read."""
+        if not self.document_exists(doc_id):
+            return None
         return self._index.catalog.meta(_HASH + doc_id)
 
     async def aget_document_hash(self, doc_id: str) -> str | None:
@@ -136,9 +138,11 @@ class CatalogDocumentStore(BaseDocumentStore):
         return await asyncio.to_thread(self.get_document_hash, doc_id)
 
     def get_all_document_hashes(self) -> dict[str, str]:
-        """Ids by hash, as LlamaIndex asks for them."""
+        """Ids by hash, as LlamaIndex asks for them, of nodes that the principal may read."""
         kept = self._index.catalog.all_meta(_HASH)
-        return {doc_hash: key.removeprefix(_HASH) for key, doc_hash in kept.items()}
+        ids = {key.removeprefix(_HASH): doc_hash for key, doc_hash in kept.items()}
+        seen = {match.id for match in self._index.nodes(list(ids), self._principal)}
+        return {doc_hash: id_ for id_, doc_hash in ids.items() if id_ in seen}
 
     async def aget_all_document_hashes(self) -> dict[str, str]:
         """Twin of :meth:`get_all_document_hashes` that does not block."""

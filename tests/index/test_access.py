@@ -11,6 +11,7 @@ from store_fixtures import HashEmbedder, catalog_only, document
 
 from llama_index_semxpath import SemXPathIndex
 from llama_index_semxpath.errors import AccessError
+from llama_index_semxpath.index.docstore import CatalogDocumentStore
 from llama_index_semxpath.index.llama import vector_index
 from llama_index_semxpath.index.rows import EntitySource
 from llama_index_semxpath.tree.edges import Edge
@@ -227,3 +228,14 @@ def test_a_view_equals_a_store_without_the_hidden_nodes(tmp_path, seed):
         assert {m.id for m in labelled.keyword_search("plan", limit=99, principal=["staff"])} == {
             m.id for m in bare.keyword_search("plan", limit=99)
         }
+
+
+def test_hashes_of_hidden_documents_are_not_told(index):
+    for doc, label in ("open", "staff"), ("shut", "board"):
+        index.insert_tree(document(doc, {"A": [f"text of {doc}"]}, labels={doc: [label]}))
+        index.docstore.set_document_hash(doc, f"hash of {doc}")
+    store = CatalogDocumentStore(index, principal=["staff"])
+    assert store.get_all_document_hashes() == {"hash of open": "open"}
+    assert store.get_document_hash("open") == "hash of open"
+    assert store.get_document_hash("shut") is None
+    assert index.docstore.get_all_document_hashes() == {}
