@@ -36,6 +36,10 @@ _K1, _B = 1.2, 0.75
 #: speaker, unless none of these tells turns apart.
 _ALL_COMPARED = 2_000
 _COMPARED = 600
+#: A word in more than this share of a memory of more turns than this is passed over.
+_EVERYWHERE, _LARGE = 0.5, 1_000
+#: Sorting few places is cheaper than counting all, up to one in so many.
+_SPARSE = 16
 #: Days after a period in which people still tell what happened in it.
 _TOLD_LATER = 10
 _TOLD = 0.5
@@ -240,14 +244,20 @@ class EvidenceIndex:
         count, sessions = len(self.turns), len(self._sessions)
         own, nearby, session = np.zeros(count), np.zeros(count), np.zeros(sessions)
         for stem in stems:
-            if stem not in self._postings:
+            if stem not in self._postings or self._is_everywhere(stem):
                 continue
             rows, times = (np.array(one) for one in self._postings[stem])
             rows, times = rows[times > 0], times[times > 0]
             _add_bm25(own, rows, times, arrays.norm)
             _add_bm25(nearby, *arrays.spread(rows, times), arrays.norm_around)
-            _add_bm25(session, *_summed(arrays.session[rows], times), arrays.norm_session)
+            said_in = _summed(arrays.session[rows], times, sessions)
+            _add_bm25(session, *said_in, arrays.norm_session)
         return _share(own), _share(nearby), _share(session)
+
+    def _is_everywhere(self, stem: str) -> bool:
+        """Whether a word stands in so many turns of a large memory that it tells nothing."""
+        count = len(self.turns)
+        return count > _LARGE and len(self._postings[stem][0]) > _EVERYWHERE * count
 
     def _by_speaker(self, named: Sequence[str], arrays: _Arrays) -> Floats:
         if len(named) != 1:
@@ -307,7 +317,7 @@ class _Arrays:
     def spread(self, rows: Rows, values: Floats) -> tuple[Rows, Floats]:
         """Rows whose turn or neighbours have a value, and what these have together."""
         places = np.concatenate([rows, self.previous[rows], self.following[rows]])
-        return _summed(places[places >= 0], np.tile(values, 3)[places >= 0])
+        return _summed(places[places >= 0], np.tile(values, 3)[places >= 0], len(self.session))
 
     @cached_property
     def norm(self) -> Floats:
@@ -389,8 +399,12 @@ def _stemmer() -> Any:
     return snowballstemmer.stemmer("english")
 
 
-def _summed(places: Rows, values: Floats) -> tuple[Rows, Floats]:
-    """Each place once, with the sum of its values."""
+def _summed(places: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
+    """Each place once, with the sum of its values; ``count`` is the number of all places."""
+    if len(places) * _SPARSE > count:
+        total = np.bincount(places, values, minlength=count).astype(np.float64)
+        held = np.flatnonzero(total)
+        return held, total[held]
     found, at = np.unique(places, return_inverse=True)
     return found, np.bincount(at, values, minlength=len(found)).astype(np.float64)
 
