@@ -17,7 +17,9 @@ _SHARE = 0.2
 _MOST_SHOWN = 80
 #: Words from which a statement that comes again is a loop and no refrain.
 _LOOP = 6
-_CITATION = re.compile(r"\s?\[(\d+(?:, \d+)*)\]")
+# As in `array[5]`, a bracket right behind a word is no citation by itself.
+_CITATION = re.compile(r"(?:\s|(?<![A-Za-z0-9_)]))\[(\d+(?:, \d+)*)\]")
+_ATTACHED = re.compile(r"(?<=[A-Za-z0-9_)])\[(\d{1,3}(?:, ?\d{1,3})*)\](?=[\s.,;:!?]|$)")
 _FENCE = re.compile(r"(```.*?(?:```|$)|~~~.*?(?:~~~|$))", re.DOTALL)
 _AFTER = r"[\"”’』」)]*(?:\s?\[\d+(?:, \d+)*\])*"
 # "e.g.", "2.1." and "J." end a sentence only where the next one clearly begins.
@@ -101,6 +103,7 @@ class StatementChecker:
 
     def add(self, text: str) -> str:
         """The next part of the text, whole statements, with its citations put right."""
+        text = "".join(self._detached(one) for one in statements(text))
         cleaned = renumber_citations(text, len(self._sources))
         self.checked.removed.extend(cleaned.removed)
         parts: list[str] = []
@@ -111,6 +114,20 @@ class StatementChecker:
         self.checked.text += told
         self.checked.references = {n: place for place, n in self._numbers.items()}
         return told
+
+    def _detached(self, statement: str) -> str:
+        """Citations without a blank before them set apart, where their source says the sentence."""
+        said = _said(_ATTACHED.sub("", _CITATION.sub("", statement)))
+        if "`" in statement or not said or says_little(said):
+            return statement
+
+        def change(match: re.Match[str]) -> str:
+            places = [int(number) - 1 for number in match[1].split(",")]
+            known = all(0 <= place < len(self._sources) for place in places)
+            cites = known and self._grade(said, places) >= SUPPORTED
+            return f" [{match[1]}]" if cites else match[0]
+
+        return _ATTACHED.sub(change, statement)
 
     def _statement(self, statement: str, cited: list[int]) -> str:
         bare = _CITATION.sub("", statement)
