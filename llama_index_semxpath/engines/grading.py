@@ -145,9 +145,10 @@ class Grader:
                 scores[place] = score
         grades = scores[rows]
         self.known[(phrase, None, scorer.name)] = np.where(scores > 0, scores, np.nan)
-        method = f"{log.method or 'approximate search'}, {len(found[0]):,} hits"
+        kept = grades >= evaluator.passing
+        method = f"{log.method or 'approximate search'}, {int(kept.sum()):,} of {len(rows):,}"
         evaluator.recorder.method(expr, method, log.engine, log.pushed)
-        return grades >= evaluator.passing, grades
+        return kept, grades
 
     def _scope(self, origin: NodeSet, step: ast.Step) -> Scope:
         base = self.table.base_rows
