@@ -32,6 +32,10 @@ _APPENDIX = re.compile(
     r"(?:\s*(?:[-*]\s*)?[\[【［]?\^?\d{1,4}[\]】］.)].*(?:\n|$))+\s*$",
     re.IGNORECASE,
 )
+# "[[1]]" is a habit of some models, "[1" the end of one that was cut off.
+_DOUBLE = re.compile(r"\[(\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])\](?!\()")
+_CUT_OFF = re.compile(r"\s?\[\d{1,4}(?:\s*,\s*\d*)*\Z")
+_REPEATED = re.compile(r"(\[\d+(?:, \d+)*\])(?:\s?\1)+")
 _FENCE = re.compile(r"(```.*?```|~~~.*?~~~|`[^`\n]*`)", re.DOTALL)
 _SPACE_BEFORE_STOP = re.compile(r"[ \t]+([.,;:!?。，；：！？])")
 
@@ -91,11 +95,12 @@ def renumber_citations(text: str, sources: int) -> CitedText:
         return ""
 
     parts = []
-    for place, part in enumerate(_FENCE.split(_APPENDIX.sub("", text))):
+    for place, part in enumerate(_FENCE.split(_CUT_OFF.sub("", _APPENDIX.sub("", text)))):
         if place % 2:
             parts.append(part)
             continue
-        changed = _LABEL.sub(drop, _NUMBERS.sub(renumber, part))
+        changed = _LABEL.sub(drop, _NUMBERS.sub(renumber, _DOUBLE.sub(r"\1", part)))
+        changed = _REPEATED.sub(r"\1", changed)
         parts.append(_tidy(changed) if changed != part else part)
     cited.text = "".join(parts)
     cited.references = {number: source - 1 for source, number in numbers.items()}
@@ -125,5 +130,4 @@ def _cited(numbers: str) -> list[int]:
 
 
 def _tidy(text: str) -> str:
-    text = re.sub(r"(\[\d+(?:, \d+)*\])(?:\s?\1)+", r"\1", text)
     return re.sub(r"(?<=\S) {2,}", " ", _SPACE_BEFORE_STOP.sub(r"\1", text))
