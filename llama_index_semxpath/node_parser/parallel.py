@@ -19,7 +19,7 @@ from llama_index_semxpath.tree.node import TreeNode
 
 _T = TypeVar("_T")
 #: Bytes that one core parses in a second, about, by extension; other formats are text.
-_RATES = {".pdf": 200_000, ".docx": 600_000, ".xlsx": 300_000, ".epub": 800_000, ".odt": 600_000}
+_RATES = {".pdf": 50_000, ".docx": 600_000, ".xlsx": 300_000, ".epub": 800_000, ".odt": 600_000}
 _TEXT_RATE = 4_000_000
 #: Seconds of parsing from which the start of processes pays.
 PAYS_FROM = 6.0
@@ -49,7 +49,7 @@ def seconds_of(name: str, size: int) -> float:
 
     Example:
         >>> seconds_of("a.pdf", 1_000_000), seconds_of("a.md", 1_000_000)
-        (5.0, 0.25)
+        (20.0, 0.25)
     """
     return size / _RATES.get(PurePath(name).suffix.lower(), _TEXT_RATE)
 

@@ -157,7 +157,8 @@ def standalone_titles(lines: Sequence[Line], *, strict: bool) -> list[Title]:
     for i, line in enumerate(lines):
         if line.block is not None or line.bullet or not _alone(lines, i) or i + 1 == len(lines):
             continue
-        if any(_BLANK.search(near.text) for near in lines[i : i + 3]):
+        near = lines[i : i + (1 if line.bold else 3)]
+        if any(_BLANK.search(other.text) for other in near):
             continue  # a form to be filled in, or signatures
         if _NAMED.fullmatch(line.text):
             out.append(Title(i, "named", line.text, confidence=0.9))
