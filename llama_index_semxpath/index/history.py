@@ -86,9 +86,11 @@ class History:
                 "SELECT to_revision FROM node_history WHERE doc = ?) "
             )
             values = [searchable(doc)] * 3
-        sql = f"SELECT {_REVISION} FROM revisions {where}ORDER BY seq DESC LIMIT ?"
+        sql = f"SELECT {_REVISION} FROM revisions {where}ORDER BY seq DESC"
+        if limit is not None:
+            sql, values = f"{sql} LIMIT ?", [*values, limit]
         with self._catalog.database.read() as connection:
-            rows = connection.execute(sql, (*values, -1 if limit is None else limit))
+            rows = connection.execute(sql, values)
             return [read_revision(row) for row in rows]
 
     def number(self, when: When) -> int:

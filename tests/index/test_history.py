@@ -97,3 +97,30 @@ def test_purge_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["--config", str(file), "purge"]) == 0
     assert "purged 0" not in capsys.readouterr().out
     assert main(["--config", str(file), "purge", "--before", "soon"]) == 2
+
+
+@pytest.mark.server
+def test_history_in_postgres(postgres_server, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    at = {"catalog_url": postgres_server.url, "catalog_schema": postgres_server.schema()}
+    with SemXPathIndex(config(tmp_path, **at)) as index:
+        index.insert(note("one", "two"))
+        index.insert(note("one", "changed"))
+        index.delete_ref_doc("d.md")
+        assert texts(index.at(1)) == ["one", "two"]
+        assert texts(index.at(2)) == ["one", "changed"]
+        assert len(index.query('//Version[.//Paragraph[. = "two"]]')) == 0  # the tree is gone
+        assert [r.seq for r in index.revisions()] == [3, 2, 1]
+        assert index.purge() >= 3
+        with pytest.raises(StoreError, match="can be read no more"):
+            index.at(1)
+    from llama_index_semxpath.memory import StructuredMemory
+
+    at["catalog_schema"] = postgres_server.schema()
+    with StructuredMemory.from_defaults(config(tmp_path / "m", **at), embed=False) as memory:
+        memory.load_tree("<Plan><Day><Visit name='a'/></Day><Day/></Plan>", id="p")
+        memory.update("move //Visit into /Plan/Day[2]")
+        memory.update("delete /Plan/Day[1]")
+        memory.undo()
+        assert memory.query("/Plan/Day[2]/Visit/@name").value == ["a"]
+        assert len(memory.query("//Day/version::node()")) >= 2
+        assert len(memory.diff(1).moved) == 1
