@@ -1,97 +1,110 @@
-"""Retrieval quality on the benches: writes run files for ``evaluate.py`` of a bench.
+"""Speed of retrieval on a large store: what the router adds to the stores' own searches.
 
-    python benchmarks/retrieval.py --data BENCH/dragonball --store /tmp/dragonball --run run.jsonl
-    python BENCH/evaluate.py --data BENCH/dragonball --run run.jsonl --by lang,qtype
+    python benchmarks/retrieval.py --store STORE [--questions FILE]
 
-A bench is a folder with ``docs/`` (Markdown files) and ``queries.jsonl``. The documents are indexed
-once into ``--store``; ``--mode auto`` is what ``index.as_retriever()`` does, ``flat`` is BM25 over
-whole nodes from the catalog, as a baseline over the same tree.
+STORE is an existing store of any size (100,000 nodes for the figures of docs/quality.md). For each
+question: ``bare`` embeds it and searches the vectors, ``normal`` is ``Search.run(question)`` over
+documents that were asked before, ``overhead`` is that without the time spent in the embedding model,
+the keyword index, the vector search and reading nodes, ``again`` is the same question once more.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from llama_index_semxpath.index import Reader, SemXPathIndex, StoreConfig, index_paths
-from llama_index_semxpath.retrievers.evidence import Evidence
-from llama_index_semxpath.retrievers.packs import count_tokens
-from llama_index_semxpath.retrievers.readers import Library
-from llama_index_semxpath.retrievers.routes import TreeRoute
-from llama_index_semxpath.retrievers.search import Search
+from llama_index_semxpath.index import Reader, StoreConfig
+from llama_index_semxpath.retrievers import Search
 
-BUDGET = 2100
+QUESTIONS = """
+How do I open a file?
+How to sort a list of dicts?
+What does zip() do when the iterables differ in length?
+How are default arguments evaluated?
+read a csv file
+How do I write a context manager?
+What is the difference between a list and a tuple?
+How can I run a subprocess and capture its output?
+Which exceptions does int() raise?
+How do I format a date?
+What does the walrus operator do?
+How do I create a virtual environment?
+How do I parse command line arguments?
+What is a generator expression?
+How do I make a class iterable?
+Is dict ordered?
+"""
+
+
+class Stopwatch:
+    """Time spent inside some functions; what one of them calls is counted once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._inside = False
+
+    def watch(self, owner: Any, name: str) -> None:
+        function: Callable[..., Any] = getattr(owner, name)
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if self._inside:
+                return function(*args, **kwargs)
+            self._inside, started = True, time.perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._inside = False
+                self.seconds += time.perf_counter() - started
+
+        setattr(owner, name, timed)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the bench")
-    parser.add_argument("--store", type=Path, required=True, help="where to index it")
-    parser.add_argument("--run", type=Path, required=True, help="run file to write")
-    parser.add_argument("--mode", choices=("auto", "tree", "flat"), default="auto")
-    parser.add_argument("--split", default="dev")
+    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--questions", type=Path, help="one a line")
     args = parser.parse_args()
-    if not (args.store / "catalog.db").exists():
-        # The figures rest on the catalog; the projections would only take time.
-        with SemXPathIndex(StoreConfig(args.store, milvus_uri="", graph="none")) as index:
-            report = index_paths(index, [args.data / "docs"])
-            print(report.to_dict())
-    lines = (args.data / "queries.jsonl").read_text("utf-8").splitlines()
-    queries = [json.loads(line) for line in lines]
-    config = StoreConfig(args.store, milvus_uri="", graph="none")
-    with Reader.open(config) as reader, args.run.open("w", encoding="utf-8") as out:
-        texts = {path: path.read_text("utf-8") for path in (args.data / "docs").rglob("*.md")}
-        sources = {
-            path.relative_to(args.data / "docs").with_suffix("").as_posix(): text
-            for path, text in texts.items()
-        }
-        search = Search(Library(reader))
-        for query in queries:
-            if args.split not in ("all", query["split"]) or not query["gold_spans"]:
-                continue
-            started = time.perf_counter()
-            evidence = find(search, query["query"], args.mode)
-            seconds = time.perf_counter() - started
-            contexts = to_contexts(evidence, sources, search.library)
-            out.write(
-                json.dumps(
-                    {"id": query["id"], "contexts": contexts, "seconds": seconds},
-                    ensure_ascii=False,
-                )
-                + "\n"
-            )
+    text = args.questions.read_text("utf-8") if args.questions else QUESTIONS
+    questions = [line for line in text.splitlines() if line.strip()]
+    with Reader.open(StoreConfig(args.store, milvus_uri="", graph="none")) as reader:
+        print(f"{len(reader.table):,} nodes, {len(questions)} questions, milliseconds (median)")
+        search = Search(reader)
+        search.run("warm up the model, the columns and the vocabulary")
+        reader.semantic_search("warm up the vectors")
+        watch = Stopwatch()
+        for owner, name in (
+            (reader.embeddings, "query_vector"),
+            (reader.catalog, "keyword"),
+            (reader, "nearest"),
+            (reader, "semantic_search"),
+            (reader, "document"),
+            (reader, "query"),
+        ):
+            watch.watch(owner, name)
+        rows: dict[str, list[float]] = {"bare": [], "normal": [], "overhead": [], "again": []}
+        for question in questions:
+            # The vector of a question is kept; another wording asks the model again.
+            rows["bare"].append(timed(lambda q=question: reader.semantic_search(f"{q} ", limit=10)))
+            search.run(question, limit=9)  # cuts the documents into packs, once for all questions
+            watch.seconds = 0.0
+            normal = timed(lambda q=question: search.run(q, limit=10))
+            rows["normal"].append(normal)
+            rows["overhead"].append(normal - watch.seconds)
+            rows["again"].append(timed(lambda q=question: search.run(q, limit=10)))
+        for name, seconds in rows.items():
+            print(f"{name:<10}{1e3 * statistics.median(seconds):>10.2f}")
+        ratio = statistics.median(rows["normal"]) / statistics.median(rows["bare"])
+        print(f"normal / bare{ratio:>7.2f}")
 
 
-def find(search: Search, question: str, mode: str) -> Sequence[Evidence]:
-    if mode == "auto":
-        return search.run(question, limit=120).evidence
-    if mode == "tree":
-        return TreeRoute(search.library).find(question, limit=120).evidence
-    matches = search.library.source.keyword_search(question, limit=60)
-    return [Evidence(match, match.score) for match in matches]
-
-
-def to_contexts(
-    evidence: Sequence[Evidence], sources: dict[str, str], library: Library
-) -> list[dict[str, str]]:
-    """Texts of the documents themselves, best first; a whole section is all that it holds."""
-    contexts: list[dict[str, str]] = []
-    spent = 0
-    for one in evidence:
-        doc = one.match.document.removeprefix("docs/").removesuffix(".md")
-        text = one.text
-        if one.end is None:
-            spans = [n.node.span for n in library.source.subtree(one.match.id) if n.node.span]
-            if spans:
-                text = sources[doc][min(s for s, _ in spans) : max(e for _, e in spans)]
-        contexts.append({"doc_id": doc, "text": text})
-        spent += count_tokens(text)
-        if spent > BUDGET:
-            break
-    return contexts
+def timed(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

@@ -111,8 +111,12 @@ def rank_packs(
     # places are heard as well.
     chosen = {*_cover(asked, documents, whole), 0, *_of_best(overall)}
     titled = titled or {}
-    sections = {place: {pack.section for pack in one.packs} for place, one in enumerate(documents)}
-    chosen |= {place for place, inside in sections.items() if inside & titled.keys()}
+    if titled:
+        chosen |= {
+            place
+            for place, one in enumerate(documents)
+            if any(pack.section in titled for pack in one.packs)
+        }
     names = {word for place in chosen for word in asked if _names(word, documents[place])}
     near = nearness([documents[place].id for place in sorted(chosen)]) if nearness else {}
     dated = _DATED if _DATE_ASKED.search(question) else 0.0
@@ -251,10 +255,14 @@ def _meant(document: DocumentPacks, near: Mapping[str, float]) -> dict[int, floa
     """What nearness in meaning adds to the packs of a document."""
     if not near:
         return {}
-    scores = {
-        place: max((near.get(piece.match.id, 0.0) for piece in pack.pieces), default=0.0)
-        for place, pack in enumerate(document.packs)
-    }
+    scores: dict[int, float] = {}
+    for place, pack in enumerate(document.packs):
+        best = 0.0
+        for piece in pack.pieces:
+            score = near.get(piece.match.id, 0.0)
+            if score > best:
+                best = score
+        scores[place] = best
     return {place: _MEANT * score for place, score in _normal(scores).items()}
 
 

@@ -256,11 +256,13 @@ class Search:
         if self._weights.get("structured") == 0.0:
             return None
         trusted = weights.get("structured", 0.0) > 0.0
-        if not trusted and not looks_like_query(outcome.question):
-            # Questions about records need not sound like a filter: "Where do I have lunch?"
-            reading = self.library.reader(asking.principal).read(outcome.question)
-            if reading is None or not reading.records or reading.topic:
-                return None
+        # Questions about records need not sound like a filter: "Where do I have lunch?"
+        if not (
+            trusted
+            or looks_like_query(outcome.question)
+            or self.library.reader(asking.principal).means_records(outcome.question)
+        ):
+            return None
         self._ask(outcome, ["structured"], asking, None)
         found = outcome.routes["structured"]
         if not trusted and not found.decisive:

@@ -204,11 +204,8 @@ def _rows(found: FieldConditions, vocabulary: Vocabulary) -> list[int]:
         column = table.attribute(test.attribute)
         if column is None:
             return []
-        holding = {
-            int(row)
-            for place, row in enumerate(column.rows.tolist())
-            if row in kept and column.text(place) in test.values
-        }
+        codes = [code for code, value in enumerate(column.vocab) if value in test.values]
+        holding = set(column.rows[np.isin(column.codes, codes)].tolist()) if codes else set()
         kept &= holding
     return sorted(kept)
 

@@ -133,6 +133,13 @@ class QuestionReader:
             found = self._read_places(question, places) if places else None
         return found
 
+    def means_records(self, question: str) -> bool:
+        """Whether a question asks for records, be it not put as a filter."""
+        if not self.vocabulary.record_kinds or len(question) > _MAX_QUESTION:
+            return False
+        reading = self.read(question)
+        return reading is not None and reading.records and not reading.topic
+
     def missing(self, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Places that a question names and the tree does not have, and the words left over."""
         lost = [one for one in find_places(question, self.vocabulary) if one.condition is None]
