@@ -31,9 +31,7 @@ class DecayPolicy:
         90.0
     """
 
-    half_lives: Mapping[str, float] = field(
-        default_factory=lambda: {"Note": 365.0, "Task": 90.0}
-    )
+    half_lives: Mapping[str, float] = field(default_factory=lambda: {"Note": 365.0, "Task": 90.0})
     growth: float = 1.0
     archive_below: float = 0.0001
     keep_archived: float = 0.0

@@ -18,6 +18,8 @@ from llama_index_semxpath.text import has_han
 
 #: Characters of a turn that are read; a person's statement about himself stands near its start.
 MAX_CHARS = 20_000
+#: Characters of a sentence that are read: what runs on for longer is no statement.
+_LONGEST = 1_000
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"“‘(A-Z])|(?<=[。！？!?])|\n+")
 _QUESTION = re.compile(r"[?？]\s*[\"”’)）]*$|[吗呢么][。?？]?$")
 _QUOTED = re.compile(r"[\"“「『][^\"”」』]*[\"”」』]")
@@ -92,7 +94,7 @@ def sentences(text: str) -> Iterator[str]:
         ['I moved.']
     """
     for part in _SENTENCE.split(_QUOTED.sub(_unquoted, text[:MAX_CHARS])):
-        sentence = part.strip()
+        sentence = part.strip()[:_LONGEST]
         if not sentence or _QUESTION.search(sentence):
             continue
         if not (chinese if has_han(sentence) else english).is_supposed(sentence):

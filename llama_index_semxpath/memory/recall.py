@@ -46,6 +46,8 @@ Floats = NDArray[np.float64]
 
 #: Results where neither a number nor a budget is given.
 DEFAULT_TOP_K = 10
+#: Characters of a question that are read.
+_LONGEST = 4_000
 #: Signs at which a memory counts as found: words of its own or near it, its time, its meaning.
 _MEANING_STANDS_OUT = 0.5
 #: Memories so few that all may be of use.
@@ -209,7 +211,8 @@ def recall(
 
     Args:
         memory: The memory.
-        question: A question or phrase, English or Chinese; ``""`` for the strongest memories.
+        question: A question or phrase, English or Chinese, of which 4,000 characters are read;
+            ``""`` for the strongest memories.
         budget: Tokens that the lines of the result may cost together, >= 0.
         top_k: Most results; without it and a budget, 10.
         scope: SemXPath, or a node id: only what it selects and what stands below.
@@ -243,6 +246,7 @@ def recall(
     """
     if (budget is not None and budget < 0) or (top_k is not None and top_k < 0):
         raise SemXPathError("a budget and a number of results are 0 or more")
+    question = question[:_LONGEST]
     who = memory.principal if principal is None else principal_labels(principal)
     now = now or memory.now()
     moment = now if at is None else _moment_at(memory, at).astimezone(now.tzinfo)
