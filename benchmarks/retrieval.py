@@ -4,7 +4,7 @@
 
 STORE is an existing store of any size (100,000 nodes for the figures of docs/quality.md). For each
 question: ``bare`` embeds it and searches the vectors, ``normal`` is ``Search.run(question)`` over
-documents that were asked before, ``overhead`` is that without the time spent in the embedding model,
+documents that were asked before, ``overhead`` is that without the time of the embedding model,
 the keyword index, the vector search and reading nodes, ``again`` is the same question once more.
 """
 
