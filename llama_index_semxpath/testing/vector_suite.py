@@ -51,13 +51,13 @@ class VectorConformance(ProjectionConformance):
         """The nearest of all, and of a subtree, with exact cosines."""
         nodes = [projected(f"n{i:03}", i) for i in range(200)]
         projection.upsert(nodes)
-        vector = np.frombuffer(nodes[42].vector, np.float32)
+        vector = np.frombuffer(nodes[42].vector or b"", np.float32)
         whole = projection.search(vector, All(()), 5)
         assert whole[0][0] == "n042"
         assert abs(whole[0][1] - 1) < 1e-4
         inside = projection.search(vector, Between("order_key", "a0.a00100", "a0.a00110"), 50)
         assert {id_ for id_, _ in inside} == {f"n{i:03}" for i in range(100, 110)}
-        matrix = np.array([np.frombuffer(n.vector, np.float32) for n in nodes[100:110]])
+        matrix = np.array([np.frombuffer(n.vector or b"", np.float32) for n in nodes[100:110]])
         exact = sorted(matrix @ vector, reverse=True)
         assert np.allclose([score for _, score in inside], exact, atol=1e-4)
 

@@ -101,7 +101,7 @@ def test_all_stores_survive(spawn, tmp_path):
 
 def test_a_catalog_in_postgres_survives(spawn, tmp_path, postgres_server):
     place = {"catalog_url": postgres_server.url, "catalog_schema": postgres_server.schema()}
-    crash(spawn, tmp_path, {**CATALOG, **place}, range(1, 9))
+    crash(spawn, tmp_path, {**CATALOG, **place}, range(1, 6))
 
 
 @pytest.mark.slow
