@@ -126,7 +126,8 @@ def export(args: argparse.Namespace) -> int:
 def _show_report(args: argparse.Namespace, report: IndexReport) -> None:
     facts: dict[str, Any] = report.to_dict()
     print(
-        f"{facts['documents']} document{'' if facts['documents'] == 1 else 's'}, {facts['nodes']} nodes"
+        f"{facts['documents']} document{'' if facts['documents'] == 1 else 's'}, "
+        f"{facts['nodes']} nodes"
         f" ({facts['unchanged']} unchanged, {facts['removed']} removed)"
         f" in {facts['seconds']:.1f} s"
     )
