@@ -4,7 +4,8 @@
                                  [--formats DIR]
 
 One core, CPU time, best of three for each source, the parsers in turn. Without ``--markdown`` the
-demo corpus is repeated to 2 MB; without ``--html`` Debian's ``python3-doc`` is taken where it is installed.
+demo corpus is repeated to 2 MB; without ``--html`` Debian's ``python3-doc`` is taken where it is
+installed.
 """
 
 from __future__ import annotations
