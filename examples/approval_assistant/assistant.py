@@ -19,7 +19,8 @@ from llama_index_semxpath.index import SemXPathIndex, StoreConfig, index_paths
 from llama_index_semxpath.index.rows import EntitySource
 from llama_index_semxpath.memory import StructuredMemory
 from llama_index_semxpath.memory.feedback import FeedbackEntry, FeedbackLog
-from llama_index_semxpath.memory.recall import Recall, recall
+from llama_index_semxpath.memory.recall import recall
+from llama_index_semxpath.memory.recalled import Recall
 from llama_index_semxpath.memory.writing import learn
 from llama_index_semxpath.tree.edges import Edge
 
