@@ -7,13 +7,24 @@ from typing import Any
 
 # Heavy parts load when a name is first used.
 _LAZY = {
+    "AttributeSpec": "facts",
     "Change": "changes",
+    "DecayPolicy": "decay",
     "Diff": "changes",
+    "Fact": "facts",
+    "FactSchema": "facts",
+    "FeedbackEntry": "feedback",
+    "FeedbackLog": "feedback",
     "MemoryView": "views",
+    "Recall": "recalled",
     "Record": "records",
     "SemXPathChatEngine": "chat",
     "SemXPathMemoryBlock": "block",
     "StructuredMemory": "store",
+    "WritingPolicy": "writing",
+    "known_facts": "writing",
+    "learn": "writing",
+    "remember_facts": "writing",
 }
 
 __all__ = sorted(_LAZY)
