@@ -211,6 +211,7 @@ def test_more_threads_than_sessions(emulator: NebulaEmulator) -> None:
     assert not emulator.sessions
 
 
+@pytest.mark.filterwarnings("ignore:ssl.:DeprecationWarning")
 def test_tls(tmp_path: Path) -> None:
     openssl = shutil.which("openssl") or pytest.skip("openssl makes the certificate")
     key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
