@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -32,6 +32,7 @@ from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.tokens import token_counter
 from llama_index_semxpath.query_engine.compose import Ask, Composition, Reply, Window, Written
 from llama_index_semxpath.query_engine.layout import Source
+from llama_index_semxpath.query_engine.live import LiveAnswer
 from llama_index_semxpath.query_engine.prompts import (
     ANSWER_PROMPT,
     PART_PROMPT,
@@ -39,7 +40,6 @@ from llama_index_semxpath.query_engine.prompts import (
 )
 from llama_index_semxpath.query_engine.sources import sources_of_nodes
 from llama_index_semxpath.query_engine.support import Support
-from llama_index_semxpath.query_engine.verify import complete
 
 History = Sequence[ChatMessage | str] | None
 _DEFAULT_OUTPUT = 512
@@ -205,7 +205,7 @@ class HierarchicalSynthesizer(BaseSynthesizer):
         ask = self._reduced(composition, usage)
 
         def told() -> Generator[str, None, None]:
-            live = _Live(composition, written)
+            live = LiveAnswer(composition, written)
             if ask is not None and self._model is not None:
                 started = time.perf_counter()
                 try:
@@ -232,7 +232,7 @@ class HierarchicalSynthesizer(BaseSynthesizer):
         composition = self._compose(question, sources, history, support)
 
         async def told() -> AsyncGenerator[str, None]:
-            live = _Live(composition, written)
+            live = LiveAnswer(composition, written)
             ask = await self._areduced(composition, usage)
             if ask is not None and self._model is not None:
                 started = time.perf_counter()
@@ -426,54 +426,6 @@ class HierarchicalSynthesizer(BaseSynthesizer):
         usage.completion_tokens += event.completion_tokens
         usage.seconds += event.seconds
         tell(event)
-
-
-class _Live:
-    """An answer while it streams: what is whole is verified and shown, the rest waits."""
-
-    def __init__(self, composition: Composition, written: Written) -> None:
-        self._composition = composition
-        self._written = written
-        self._checker = composition.checker()
-        self._waiting = ""
-        self.raw = ""
-        self.problem: Exception | None = None
-
-    def add(self, delta: str) -> str:
-        """What can be shown after the next piece."""
-        self.raw += delta
-        self._waiting += delta
-        ready = complete(self._waiting)
-        if not ready:
-            return ""
-        whole, self._waiting = self._waiting[:ready], self._waiting[ready:]
-        return self._checker.add(whole)
-
-    def end(self) -> Generator[str, None, None]:
-        """The rest of the answer; the sources' own words where the model gave nothing."""
-        shown = bool(self._checker.checked.text.strip())
-        if self.problem is None and self._waiting.strip():
-            rest = self._checker.add(self._waiting)
-            if rest:
-                shown = True
-                yield rest
-        if not shown:
-            what = "answered nothing" if self.problem is None else f"failed: {self.problem}"
-            final = self._composition.extract(f"the model {what}" if self._asked else "")
-            yield final.text
-        else:
-            if self.problem is not None:
-                yield " …"
-            final = self._composition.judge(self._checker.checked, final=True)
-            if self.problem is not None:
-                final.notes.append(f"the model broke off: {self.problem}")
-                final.confidence = round(final.confidence / 2, 3)
-        for one in fields(Written):
-            setattr(self._written, one.name, getattr(final, one.name))
-
-    @property
-    def _asked(self) -> bool:
-        return bool(self.raw) or self.problem is not None
 
 
 def to_metadata(
