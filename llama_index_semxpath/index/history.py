@@ -143,8 +143,7 @@ class History:
     def written(self, revision: int = -1) -> dict[str, dt.datetime]:
         """When each node became what it is, of the nodes that changed after a revision."""
         sql = (
-            "SELECT n.id, r.time FROM nodes n JOIN revisions r ON r.seq = n.since "
-            "WHERE n.since > ?"
+            "SELECT n.id, r.time FROM nodes n JOIN revisions r ON r.seq = n.since WHERE n.since > ?"
         )
         with self._catalog.database.read() as connection:
             rows = connection.execute(sql, (revision,)).fetchall()
