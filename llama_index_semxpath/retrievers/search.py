@@ -37,6 +37,8 @@ Effort = Literal["fast", "normal", "deep"]
 _DEPTH: dict[Effort, int] = {"fast": 1, "normal": 3, "deep": 8}
 #: Below this share of the question's words, keywords say little and meaning must decide.
 _POOR_COVERAGE = 0.4
+#: The same for a comparison, whose words are spread over several documents.
+_POOR_COMPARISON = 0.25
 _LONGEST_QUESTION = 4000
 #: Weight from which structure may confine the other routes, and the most places that it may name.
 _TRUSTED, _FEW_PLACES = 0.5, 3
@@ -307,7 +309,8 @@ class Search:
         tree = outcome.routes.get("tree")
         if tree is None or "semantic" in self._weights or weights.get("tree", 0.0) <= 0.0:
             return
-        if tree.evidence and tree.coverage >= _POOR_COVERAGE:
+        spread = outcome.intent.kind == "comparison"
+        if tree.evidence and tree.coverage >= (_POOR_COMPARISON if spread else _POOR_COVERAGE):
             # Words in their place rank the facts; meaning would only shuffle what they tell apart.
             weights["semantic"] = 0.0
             return
