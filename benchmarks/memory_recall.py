@@ -56,9 +56,7 @@ def read(row: dict[str, Any]) -> Conversation:
     for session in row["sessions"]:
         time = dt.datetime.strptime(session["time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=dt.UTC)
         for turn in session["turns"]:
-            turns.append(
-                Utterance(turn["id"], turn["text"], session["id"], turn["speaker"], time)
-            )
+            turns.append(Utterance(turn["id"], turn["text"], session["id"], turn["speaker"], time))
             sent.append(f"{session['time']} {turn['speaker']}: {turn['text']}")
     known = {turn.id for turn in turns}
     questions = [one for one in row["qa"] if known.intersection(one["evidence"])]
