@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from llama_index_semxpath.retrievers.reading import lexicon
@@ -71,6 +72,29 @@ class _Token:
 
 
 Phrases = Mapping[tuple[str, ...], tuple[MarkType, Any]]
+
+
+class Scanner:
+    """Marks questions about one tree.
+
+    Args:
+        vocabulary: Names of the tree.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    @cached_property
+    def _phrases(self) -> Phrases:
+        return phrase_table(self.vocabulary)
+
+    def marks(self, question: str) -> list[Mark]:
+        """Marks of a question, fillers left out.
+
+        Args:
+            question: What is asked, or a part of it.
+        """
+        return scan(question, self.vocabulary, self._phrases)
 
 
 def scan(question: str, vocabulary: Vocabulary, phrases: Phrases) -> list[Mark]:
