@@ -44,6 +44,12 @@ class Wanted(NamedTuple):
     singular: str
     stem: str
 
+    @property
+    def beginning(self) -> str:
+        """What every form of the word begins with: texts without it need no closer look."""
+        # The stemmer may change the last letter: "try" is stemmed to "tri".
+        return self.stem[: max(2, len(self.stem) - 1)]
+
 
 class Coverage:
     """Coverage of a phrase by nodes.
@@ -101,7 +107,8 @@ def coverage(text: str, wanted: Sequence[Wanted], name: str = "") -> float:
         >>> coverage("Rents boats.", content_words("boat renting"), name="Harbour")
         0.9
     """
-    if not any(word.stem[:3] in (name + text).casefold() for word in wanted):
+    said = (name + text).casefold()
+    if not any(word.beginning in said for word in wanted):
         return 0.0
     best = 0.0
     for part in split_parts(text) or [""]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from llama_index_semxpath.engines.base import Scope, Targets, Vectors
 from llama_index_semxpath.engines.calibration import Background
+from llama_index_semxpath.engines.lexical import content_words, coverage
 from llama_index_semxpath.engines.scoring import EmbeddingScorer, KeywordScorer, default_scorer
 from llama_index_semxpath.errors import ScorerError
 from llama_index_semxpath.index.embedding import PackagedEmbedder
@@ -175,3 +176,11 @@ def test_the_name_of_a_record_stands_in_each_of_its_sentences() -> None:
     assert words_grade(text, "harbour ferry", name="Old Tower") < 0.5
     # Words that are strewn over sentences say nothing together.
     assert words_grade(text, "1950 ferry", name="Old Harbour") < 0.5
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [("try", "They tried."), ("trying", "Have a try."), ("use", "By using it."), ("fly", "Flies.")],
+)
+def test_a_text_is_looked_at_for_every_form_of_a_word(word: str, text: str) -> None:
+    assert coverage(text, content_words(word)) > 0
