@@ -15,6 +15,7 @@ _LAZY = {
     "FactSchema": "facts",
     "FeedbackEntry": "feedback",
     "FeedbackLog": "feedback",
+    "KindSpec": "kinds",
     "MemoryView": "views",
     "Recall": "recalled",
     "Record": "records",

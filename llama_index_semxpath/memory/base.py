@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -15,6 +15,7 @@ from llama_index_semxpath.index.history_rows import Signature
 from llama_index_semxpath.index.match import Match
 from llama_index_semxpath.memory.changes import Change, collected
 from llama_index_semxpath.memory.editing import Edit, Targets
+from llama_index_semxpath.memory.kinds import KindSpec
 from llama_index_semxpath.node_parser.options import ParseOptions
 from llama_index_semxpath.node_parser.tokens import token_counter
 from llama_index_semxpath.xpath import ast, parse
@@ -41,6 +42,7 @@ class MemoryBase:
         clock: Tells the time, with a time zone.
         principal: Labels of who reads and writes, where a call names none.
         embed: Whether texts are embedded when they are written.
+        kinds: Declarations by kind, which whatever is written must follow.
     """
 
     def __init__(
@@ -51,12 +53,14 @@ class MemoryBase:
         clock: Callable[[], dt.datetime] = _utc_now,
         principal: Principal = None,
         embed: bool = True,
+        kinds: Mapping[str, KindSpec] | None = None,
     ) -> None:
         self.index = index
         self.author = author
         self.clock = clock
         self.principal = None if principal is None else principal_labels(principal)
         self.embed = embed
+        self.kinds = dict(kinds or {})
         self.count_tokens = token_counter(ParseOptions())
 
     def close(self) -> None:
@@ -147,6 +151,7 @@ class MemoryBase:
                 signature,
                 embed=self.embed,
             ) as edit:
+                edit.kinds = self.kinds
                 yield edit
             version = catalog.version
             revision = self.history_reader.revision(version)

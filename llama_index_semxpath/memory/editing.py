@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from llama_index_semxpath.errors import (
@@ -14,6 +15,7 @@ from llama_index_semxpath.errors import (
 from llama_index_semxpath.index.edits import TreeEditor
 from llama_index_semxpath.index.match import Match
 from llama_index_semxpath.memory.changes import Change
+from llama_index_semxpath.memory.kinds import KindSpec, check_place, check_record, check_values
 from llama_index_semxpath.memory.records import as_record
 from llama_index_semxpath.memory.views import lenient_query
 from llama_index_semxpath.node_parser.values import typed_value
@@ -36,6 +38,47 @@ class Edit(TreeEditor):
     """
 
     change: Change | None = None
+
+    #: Declarations that what is written must follow.
+    kinds: Mapping[str, KindSpec] = MappingProxyType({})
+
+    def add(
+        self,
+        record: Record,
+        parent: str | None = None,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+    ) -> str:
+        """See ``TreeEditor.add``; declared kinds are checked."""
+        check_record(self.kinds, record, self._above(parent))
+        return super().add(record, parent, before=before, after=after)
+
+    def set(
+        self,
+        id_: str,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        text: str | None = None,
+        kind: str | None = None,
+        labels: frozenset[str] | None = None,
+    ) -> bool:
+        """See ``TreeEditor.set``; declared kinds are checked."""
+        changed = super().set(id_, attributes=attributes, text=text, kind=kind, labels=labels)
+        node = self.node(id_)
+        check_place(self.kinds, node.kind, self._above(node.parent))
+        check_values(self.kinds, node.kind, node.attributes)
+        return changed
+
+    def move(
+        self, id_: str, parent: str, *, before: str | None = None, after: str | None = None
+    ) -> None:
+        """See ``TreeEditor.move``; declared kinds are checked."""
+        check_place(self.kinds, self.node(id_).kind, self._above(parent))
+        super().move(id_, parent, before=before, after=after)
+
+    def _above(self, parent: str | None) -> str:
+        return "" if parent is None else self.node(parent).kind
 
 
 class Targets:

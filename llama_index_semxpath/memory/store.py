@@ -19,6 +19,7 @@ from llama_index_semxpath.memory.base import done, is_path
 from llama_index_semxpath.memory.changes import Change
 from llama_index_semxpath.memory.editing import Targets
 from llama_index_semxpath.memory.exporting import tree_json, tree_xml
+from llama_index_semxpath.memory.kinds import KindSpec
 from llama_index_semxpath.memory.records import Record, as_record, tree_record
 from llama_index_semxpath.memory.versions import VersionedMemory
 from llama_index_semxpath.memory.views import lenient_query, tree_nodes
@@ -53,6 +54,8 @@ class StructuredMemory(VersionedMemory):
             they carry the time of the version before.
         principal: Labels of who reads and writes, where a call names none; new trees get them.
         embed: Whether texts are embedded when they are written; else when they are first graded.
+        kinds: Declared kinds (``KindSpec``), which whatever is written must follow; others are
+            free and discovered.
 
     Example:
         >>> import tempfile
@@ -78,6 +81,7 @@ class StructuredMemory(VersionedMemory):
         principal: Principal = None,
         embed_model: Any = None,
         embed: bool = True,
+        kinds: Mapping[str, KindSpec] | None = None,
         default_access: Literal["deny", "allow"] = "deny",
     ) -> StructuredMemory:
         """Opens a memory, or makes it.
@@ -90,6 +94,7 @@ class StructuredMemory(VersionedMemory):
             principal: See the class.
             embed_model: A LlamaIndex ``BaseEmbedding``; ``None`` for the packaged model.
             embed: See the class.
+            kinds: See the class.
             default_access: Whether nodes without labels may be read where others carry some.
         """
         if index is None:
@@ -103,7 +108,7 @@ class StructuredMemory(VersionedMemory):
             store = replace(store, keep_versions=math.inf)
             index = SemXPathIndex(store, embed_model=embed_model)
             index.recover()
-        return cls(index, author=author, clock=clock, principal=principal, embed=embed)
+        return cls(index, author=author, clock=clock, principal=principal, embed=embed, kinds=kinds)
 
     @classmethod
     def class_name(cls) -> str:

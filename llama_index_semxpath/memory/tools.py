@@ -93,7 +93,10 @@ class MemoryTools:
 
     def show_schema(self) -> str:
         """See the tool's description."""
-        return _told(lambda: self._memory.schema(self._principal).to_prompt())
+        declared = "".join(
+            f"\ndeclared: {kind} {spec}" for kind, spec in self._memory.kinds.items()
+        )
+        return _told(lambda: self._memory.schema(self._principal).to_prompt() + declared)
 
     def as_tools(self) -> list[FunctionTool]:
         """The tools, each with a synchronous and an asynchronous form."""

@@ -169,6 +169,7 @@ out."""
             clock=self.clock,
             principal=self.principal,
             embed=self.embed,
+            kinds=self.kinds,
         )
 
     def branches(self) -> list[str]:
