@@ -57,6 +57,7 @@ class Found:
         query: The SemXPath that found it, where it was one.
         reasons: What the route read in the question.
         topic: Words of the question that the route's query says nothing about.
+        titled: Whether the query rests on titles said without any sign that they are places.
         missing: Places that the question names and the documents do not have.
         coverage: Share of the question's words that the best evidence holds, in [0, 1].
         problem: Why the route could not answer; the others still do.
@@ -69,6 +70,7 @@ class Found:
     query: str | None = None
     reasons: tuple[str, ...] = ()
     topic: tuple[str, ...] = ()
+    titled: bool = False
     missing: tuple[str, ...] = ()
     coverage: float = 1.0
     problem: str | None = None

@@ -124,6 +124,7 @@ class StructuredRoute:
             query,
             reading.reasons,
             reading.topic,
+            reading.titled,
             decisive=decisive,
             value=value,
             notes=tuple(notes),

@@ -208,6 +208,9 @@ class Search:
                 outcome.notes.append(f"nothing in {scope}; looked everywhere")
                 scope = None
                 self._ask(outcome, rest, asking, scope)
+            elif scope and self._by_chance(outcome, rest, asking):
+                outcome.notes.append(f"few of these words in {scope}; looked everywhere")
+                scope, outcome.query, weights["structured"] = None, None, 0.0
             self._trust_meaning(outcome, weights, asking, scope)
         with span("fusion", routes=len(outcome.routes)) as facts:
             outcome.evidence = self._select(outcome, weights, asking)
@@ -252,6 +255,21 @@ class Search:
             outcome.query = None
             return None
         return found.query
+
+    def _by_chance(self, outcome: Outcome, names: Sequence[str], asking: Asking) -> bool:
+        """Whether a title is in the question by chance: its words are elsewhere, not below it.
+
+        What the routes find elsewhere then stands for what they found below the title.
+        """
+        below = dict(outcome.routes)
+        if not below["structured"].titled or not _poor(below):
+            return False
+        self._ask(outcome, names, asking, None)
+        if _poor(outcome.routes):
+            # The words are nowhere: the question speaks otherwise, or in another language.
+            outcome.routes = below
+            return False
+        return True
 
     def _look(self, outcome: Outcome, weights: dict[str, float], asking: Asking) -> Found | None:
         """What structure says; ``None`` where neither intent nor the records speak for it."""
@@ -394,6 +412,11 @@ class Search:
                 tokens = int(column.numbers[low:high].sum())
             places[hit.id] = Place(order, tokens)
         return places
+
+
+def _poor(routes: Mapping[str, Found]) -> bool:
+    """Whether the best places hold few of the question's words."""
+    return "tree" in routes and routes["tree"].coverage < _POOR_COVERAGE
 
 
 def _key(intent: Intent) -> tuple[Any, ...]:

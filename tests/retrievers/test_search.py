@@ -221,6 +221,63 @@ def test_variety_brings_other_things_forward(index: SemXPathIndex) -> None:
     assert diversify(twice, 0.9)[1] != evidence[0]
 
 
+# -- titles said in passing ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SemXPathIndex]:
+    """Reports of which one alone has sections for the counsel and for the receipts."""
+    store = StoreConfig(tmp_path_factory.mktemp("cases") / "store", milvus_uri="", graph="none")
+    lakewood = """# Lakewood Report
+
+## Findings
+
+The clerk Marlow hid the loss. His legal counsel, Ada Finch, belongs to the firm Finch and Sons.
+
+There are two receipts in the matter of the clerk Marlow: one for a boat, one for a watch.
+"""
+    hillside = """# Hillside Report
+
+## Legal Counsel
+
+Bruno Hale, firm Hale Partners.
+
+## Paid Receipts
+
+A receipt for a tent and a receipt for a stove were found at the store.
+"""
+    documents = [
+        Document(text=lakewood, doc_id="lakewood.md"),
+        Document(text=hillside, doc_id="hillside.md"),
+    ]
+    with SemXPathIndex.from_documents(documents, store=store) as built:
+        yield built
+
+
+def test_a_title_by_chance_does_not_confine(cases: SemXPathIndex) -> None:
+    outcome = Search(cases).run(
+        "To which firm belongs to the clerk Marlow's legal counsel, who hid the loss"
+    )
+    assert any(note.endswith("looked everywhere") for note in outcome.notes), outcome.notes
+    assert outcome.evidence[0].match.document == "lakewood.md"
+    assert outcome.query is None
+    # Words that are nowhere say nothing against the title.
+    outcome = Search(cases).run("所属律师事务所: Legal Counsel")
+    assert outcome.query == '//Section[@title = "Legal Counsel"]', outcome
+
+
+def test_a_title_outside_the_document_that_is_named_is_a_word(cases: SemXPathIndex) -> None:
+    outcome = Search(cases).run(
+        "how many paid receipts does the clerk Marlow have according to Lakewood Report"
+    )
+    assert outcome.query == '//*[@title = "Lakewood Report"]'
+    assert {one.match.document for one in outcome.evidence} == {"lakewood.md"}
+    # Without other words, both titles are meant.
+    both = Search(cases).run("list all: Lakewood Report, Paid Receipts")
+    assert both.exact
+    assert {one.match.document for one in both.evidence} == {"lakewood.md", "hillside.md"}
+
+
 # -- titles, effort, rerankers --------------------------------------------------------------------
 
 

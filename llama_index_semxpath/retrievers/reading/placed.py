@@ -77,6 +77,32 @@ def read_places(question: str, places: Sequence[Place], scanner: Scanner) -> Rea
     return Reading(query, tuple(reasons), tuple(topic), places=True, notes=notes)
 
 
+def read_titles(question: str, places: Sequence[Place], scanner: Scanner) -> Reading:
+    """The path to places whose titles the question says without any sign that they are places.
+
+    Beside other words, a title that stands outside the document that is named is one of them: “how
+    many receipts does the Lakewood report have” need not mean the “Receipts” of another report.
+
+    Args:
+        question: What is asked.
+        places: Titles in it, at least one.
+        scanner: Marks the rest of the question.
+    """
+    found = read_places(question, places, scanner)
+    table = scanner.vocabulary.table
+    documents = [
+        one for one in places if any(table.kind_name(row) == "Document" for row in one.rows)
+    ]
+    if found.topic and documents:
+        within = [
+            one
+            for one in places
+            if one in documents or any(any(_holds(table, doc.rows, one.rows)) for doc in documents)
+        ]
+        found = read_places(question, within, scanner)
+    return replace(found, titled=True)
+
+
 def _part_wanted(rest: str, scanner: Scanner) -> str | None:
     """A kind of block that the question asks for inside the place."""
     for mark in scanner.marks(rest):

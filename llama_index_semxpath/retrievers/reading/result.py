@@ -23,6 +23,7 @@ class Reading:
         reasons: What was read, in plain words.
         topic: Words of the question that the query says nothing about.
         places: Whether the query rests on places that the question names.
+        titled: Whether these are titles that it says without any sign that they are places.
         graded: Whether a part of the query is decided by meaning.
         records: Whether it rests on kinds, fields and values, so that an empty result is an answer.
         counts: Whether the question asks how many there are.
@@ -34,6 +35,7 @@ class Reading:
     reasons: tuple[str, ...]
     topic: tuple[str, ...] = ()
     places: bool = False
+    titled: bool = False
     graded: bool = False
     records: bool = False
     counts: bool = False

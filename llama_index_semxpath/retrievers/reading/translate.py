@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from llama_index_semxpath.retrievers.reading.placed import read_places
+from llama_index_semxpath.retrievers.reading.placed import read_places, read_titles
 from llama_index_semxpath.retrievers.reading.places import find_places
 from llama_index_semxpath.retrievers.reading.records import RecordReader
 from llama_index_semxpath.retrievers.reading.result import Reading, topic_words
@@ -63,7 +63,7 @@ class QuestionReader:
         if found is None:
             titled = find_places(question, self.vocabulary, titles=True)
             places = [place for place in titled if place.condition]
-            found = read_places(question, places, self._scanner) if places else None
+            found = read_titles(question, places, self._scanner) if places else None
         return found
 
     def means_records(self, question: str) -> bool:
