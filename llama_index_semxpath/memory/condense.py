@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from llama_index_semxpath.memory.evidence import stems
+from llama_index_semxpath.memory.prompts import as_data
 from llama_index_semxpath.text import words
 
 _FACT = re.compile(r"<fact>(.*?)</fact>", re.DOTALL | re.IGNORECASE)
@@ -102,13 +103,17 @@ def parse_facts(reply: str) -> list[str]:
 
 
 def prompt(facts: Sequence[str]) -> str:
-    """The prompt that asks a model to condense; the facts stand in its data part.
+    """The prompt that asks a model to condense; the facts stand in its data part, escaped.
+
+    A fact that holds ``</fact>`` can so neither end the data nor make two of one when it is
+    repeated; :func:`parse_facts` takes the escapes back.
 
     Example:
         >>> prompt(["Rio has a boat"]).splitlines()[-2:]
         ['1. Rio has a boat', '----------']
     """
-    lines = [f"{number}. {' '.join(fact.split())}" for number, fact in enumerate(facts, start=1)]
+    texts = [as_data(" ".join(fact.split())) for fact in facts]
+    lines = [f"{number}. {text}" for number, text in enumerate(texts, start=1)]
     return "\n".join([INSTRUCTION, "----------", *lines, "----------"])
 
 

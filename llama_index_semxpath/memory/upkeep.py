@@ -135,7 +135,7 @@ def condense_memories(
     if not found:
         raise SemXPathError("there is nothing to condense", hint="name memories that have a text")
     texts = [" ".join(match.text.split()) for match in found]
-    result = condense(texts, completer(llm)(prompt(texts)), covers=covers)
+    result = condense(texts, completer(llm)(prompt(texts)) or "", covers=covers)
     if tuple(texts) == result.facts:
         return Condensation(result, None, tuple(match.id for match in found))
     ids: list[str] = []
