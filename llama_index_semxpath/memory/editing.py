@@ -65,8 +65,13 @@ class Edit(TreeEditor):
     ) -> bool:
         """See ``TreeEditor.set``; declared kinds are checked."""
         changed = super().set(id_, attributes=attributes, text=text, kind=kind, labels=labels)
-        node = self.node(id_)
-        check_place(self.kinds, node.kind, self._above(node.parent))
+        # Not as the writer sees it: new labels may leave the writer out, the parent may be hidden.
+        row = self.row(id_)
+        if row is None:
+            return changed
+        node = row[0]
+        above = None if node.parent is None else self.row(node.parent)
+        check_place(self.kinds, node.kind, "" if above is None else above[0].kind)
         check_values(self.kinds, node.kind, node.attributes)
         return changed
 

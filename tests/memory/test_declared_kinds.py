@@ -93,3 +93,17 @@ def test_declarations_that_mean_nothing() -> None:
         KindSpec({}, required=["name"])
     with pytest.raises(StoreError, match="stands nowhere"):
         KindSpec({}, parents=[])
+
+
+def test_labels_that_leave_the_writer_out_and_a_parent_that_is_hidden(tmp_path: Path) -> None:
+    with StructuredMemory.from_defaults(tmp_path, embed=False) as free:
+        tree = '<Board title="Pay"><Agenda title="lunch"/></Board>'
+        free.load_tree(tree, id="b", labels=["board"], principal=["board", "staff"])
+        free.revise("//Agenda", labels=["staff"], principal=["board", "staff"])
+        change = free.revise("//Agenda", {"title": "dinner"}, principal=["staff"])
+        assert len(change.changed) == 1
+        assert len(free.query("/Board", principal=["staff"])) == 0
+    with StructuredMemory.from_defaults(tmp_path / "open", embed=False) as free:
+        note = free.remember("pay").added[0]
+        assert free.revise(note, labels=["board"]).changed == (note,)
+        assert free.node(note) is None
