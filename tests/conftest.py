@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 
+# First: pytest-xdist reads the groups in a hook of the same name.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keeps a file's tests in one process, and all tests of a server in one.
 
