@@ -135,7 +135,7 @@ def test_queries_of_the_readme_find_something(demo_folder: Path) -> None:
 def test_readme_names_the_test_command_that_ci_runs() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    spread = "-n 2 --dist loadgroup"
+    spread = "-n 2 --dist loadfile"
     assert f".venv/bin/pip install -e '.[test]' && .venv/bin/pytest {spread}" in readme
     assert "pip\" install -q -e '.[test,lint,docs]'" in script
     assert f'"$venv/pytest" {spread} ' in script

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
+from pathlib import Path
 
 import pytest
 from postgres_server import PostgresServer, bundled_binaries, debian_binaries
@@ -12,18 +13,25 @@ from postgres_server import PostgresServer, bundled_binaries, debian_binaries
 _NAMES = itertools.count()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def milvus_server():
-    """URI of a real Milvus server, which starts once and takes about ten seconds to."""
+    """URI of a real Milvus server, which takes about ten seconds to start.
+
+    A second server on one machine does not come up, so test processes take turns.
+    """
     milvus = pytest.importorskip("milvus")
-    folder = tempfile.mkdtemp(prefix="milvus-")
-    server = milvus.default_server
-    server.set_base_dir(folder)
-    server.listen_port = 19531
-    server.start()
-    yield f"http://127.0.0.1:{server.listen_port}"
-    server.stop()
-    shutil.rmtree(folder, ignore_errors=True)
+    import fcntl
+
+    with open(Path(tempfile.gettempdir()) / "semxpath-milvus.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = tempfile.mkdtemp(prefix="milvus-")
+        server = milvus.default_server
+        server.set_base_dir(folder)
+        server.listen_port = 19531
+        server.start()
+        yield f"http://127.0.0.1:{server.listen_port}"
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
